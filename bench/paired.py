@@ -120,12 +120,8 @@ def scans(work: Path, size: int) -> dict[str, Call]:
     tables = {"straight": PartTable([Part(each, len(each)) for each in spans])}
     if kernel.indexes and size > PARTITION_ROWS:
         dim = vectors.shape[1]
-        first = ScanIndex.create(kernel, dim, len(spans[0]), centre_of(spans[0], dim))
-        indexes = [first]
-        for each in spans[1:]:
-            index = ScanIndex.create(kernel, dim, len(each))
-            index.take_centre(first.centre)
-            indexes.append(index)
+        centre = centre_of(spans[0], dim)
+        indexes = [ScanIndex.create(kernel, dim, len(each), centre) for each in spans]
         for index, each in zip(indexes, spans, strict=True):
             index.append(each)
         tables["indexed"] = PartTable([

@@ -1,5 +1,5 @@
-/* What a record can score at most, from the extremes of its block or from the query alone, and what
- * cosine it needs. */
+/* Upper bounds of scores, from a block's extremes or from the query alone, and the cosine that a
+ * record needs to reach a floor. */
 #include "search.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ spector_cap spector_cap_of(const spector_query *q) {
     if (q->mood) out.factor *= larger(1.0f, q->mood_boost);
     out.factor *= larger(1.0f, q->unresolved_boost);
     out.factor *= larger(1.0f, q->consolidated_factor);
-    /* the tables never rise, shares are at most 1 */
+    /* the tables never rise; shares are at most 1 */
     out.others = q->w_retention * larger(q->retention[0], q->flashbulb_retention) +
                  q->w_recency * q->recency[0] + q->w_activation + q->w_arousal;
     if (q->overlap_bits) out.others += q->w_tags;
@@ -98,7 +98,7 @@ void spector_widen_bounds(spector_bounds *all, const spector_bounds *one) {
     all->slope = larger(all->slope, one->slope);
 }
 
-/* The floor is lowered a little, for the roundings of bound and score. */
+/* The floor is lowered by more than bound and score can be rounded. */
 static float least(const spector_query *q, const spector_bounds *b, float others, float floor) {
     if (!(floor > -INFINITY)) return -INFINITY;
     floor -= 2e-5f * (1.0f + fabsf(floor));

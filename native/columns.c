@@ -57,7 +57,7 @@ void spector_load_rec_portable(const spector_query *q, spector_block *b) {
         .flashbulb = {0.0f, q->flashbulb_retention},
     };
     for (uint32_t i = 0; i < b->n; i++) load_record(q, &f, b->rows[i], b, i);
-    /* these become indexes of tables, so what lies behind n may not be left to chance */
+    /* these become indexes of tables, so the entries behind n must be set too */
     for (uint32_t i = b->n; i % SPECTOR_LANES; i++) {
         b->idle_days[i] = b->recency_x[i] = b->activation_x[i] = 0.0f;
         b->stability[i] = 1.0f;

@@ -4,7 +4,7 @@
  * Sums are exact: |code| <= 128 and |cue code| <= 127, so int32 is safe to dim 132,104.
  *
  * A run reads memory as a plain copy would, line after line by one instruction, and fetches nothing
- * ahead: that is what prefetchers are made for. Four records at a time, each a stream of its own,
+ * ahead, because the hardware prefetcher does. Four records at a time, each a stream of its own,
  * take 2.5 times as long on Zen 4 where they come from memory, and what is fetched ahead by
  * instruction gets there no faster (bench/log/kernel.md, "The straight scan on Zen 4").
  */
@@ -98,7 +98,7 @@ AVX512 static inline __m128i raise_avx512(const int8_t *codes, size_t vector_byt
     return sums_avx512(sum, sum, sum, sum);
 }
 
-/* Of rows that are on their way already, four at a time: each line of the cue is loaded once for
+/* Products of rows whose lines are being fetched, four at a time: each line of the cue is loaded once for
  * all, and four chains of dependent additions hide one another's latency. A last group of fewer
  * repeats its last record. */
 AVX512 void spector_dot_i8_avx512(const spector_query *query, const spector_block *block,

@@ -1,4 +1,4 @@
-/* A first idea of the scores that a scan over indexes will find. */
+/* A lower bound of the final floor, estimated from a sample before the scan over indexes. */
 #include "search.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static void sample_block(spector_search *c, uint32_t part, uint32_t first, promi
     }
 }
 
-/* Every step-th block. Stops when survivors are so few that the scan will take them by batches that
+/* Samples every step-th block. Stops when so few slots survive that the scan's first batches will
  * raise the floor soon enough. */
 static void sample(spector_search *c, const uint32_t *select, uint32_t n, uint64_t step,
                    promises *best) {

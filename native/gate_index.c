@@ -1,4 +1,4 @@
-/* Phases 1 to 4 on the bit-slices and columns of a scan index: slots as bits. */
+/* Phases 1 to 4 on the bit-slices and columns of a scan index; slots are bits. */
 #include "search.h"
 
 #include <string.h>
@@ -117,7 +117,7 @@ static uint32_t strength_phase(const spector_gates *c, const spector_extremes *e
     return n;
 }
 
-/* tagged: the slots that have the tags, where they are known already. */
+/* tagged: the slots that have the tags, or NULL if they have not been computed. */
 static uint32_t gate_block(const spector_gates *c, uint32_t first, const uint64_t *tagged,
                            uint64_t *mask) {
     const spector_query *q = c->query;
@@ -197,7 +197,7 @@ static void drop_rows(const spector_gates *c, uint32_t first, uint32_t end, int 
     c->drops[phase] += end - first - hidden;
 }
 
-/* Whether so few of the chunk's tagged slots have the right state too that they go on together, as
+/* Whether so few of the chunk's tagged slots have the right state that they continue together, as
  * found; otherwise nothing is counted. */
 static int scattered_chunk(spector_gates *c, uint32_t first, uint32_t count,
                            spector_survivors *found) {
@@ -220,8 +220,8 @@ static int scattered_chunk(spector_gates *c, uint32_t first, uint32_t count,
     return 1;
 }
 
-/* The phase that lets no row of these extremes pass, or SPECTOR_DROPS. What is not a number has made
- * importance_max infinite, so it passes here as it does one by one. */
+/* The phase that drops every row of these extremes, or SPECTOR_DROPS. NaN has made importance_max
+ * infinite, so it passes here as it does record by record. */
 static int barring_phase(const spector_query *q, const spector_extremes *e) {
     if (e->valence_max < q->valence_min || e->valence_min > q->valence_max)
         return SPECTOR_DROP_VALENCE;
@@ -251,8 +251,7 @@ void spector_gates_begin(spector_gates *c, const spector_part *part, const spect
                q->retention_floor <= 0.0f;
 }
 
-/* At the beginning of a chunk: whether its slots are dealt with, as those of found or by having
- * been dropped. */
+/* At the beginning of a chunk: whether all its slots are done, returned as found or dropped. */
 static int take_chunk(spector_gates *c, spector_survivors *found) {
     const uint32_t at = c->next, left = c->rows - at;
     const uint32_t count = left < CHUNK_ROWS ? left : CHUNK_ROWS;

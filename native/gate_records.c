@@ -1,6 +1,6 @@
 /* Phases 1 to 4 of a run of records: spector_gate_rec_<isa>, chosen in isa.c.
  *
- * Only headers are read. Where few records pass, a dropped one's vector costs nothing (straight.c).
+ * Only headers are read: the vector of a dropped record costs nothing (straight.c).
  */
 #include "spector.h"
 
@@ -39,8 +39,8 @@ int spector_gate(const spector_part *part, const spector_query *q, uint32_t slot
     return gate(part, q, slot);
 }
 
-/* Whether no record can fail but by its state, or by a damaged event time of INT64_MAX, which even
- * the open range leaves out: what most recalls ask for. */
+/* Whether records can fail only by their state, or by a damaged event time of INT64_MAX, which even
+ * the open range excludes. This is so for most recalls. */
 static int only_state_drops(const spector_part *part, const spector_query *q) {
     return !part->allow && !q->tags_all && !q->any_count && q->valence_min <= INT8_MIN &&
            q->valence_max >= INT8_MAX && q->event_min_ms == INT64_MIN &&
@@ -83,7 +83,7 @@ void spector_gate_rec_portable(const spector_query *q, const spector_part *part,
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,popcnt")))
 
-/* Sixteen headers; only lanes that are still wanted are read. */
+/* Sixteen headers; only lanes that have passed so far are read. */
 typedef struct {
     const uint8_t *first;
     __m512i offsets; /* of the lanes, in bytes */

@@ -1,4 +1,4 @@
-/* Bytes of records from all over, copied together. */
+/* Copies bytes of given records into one array. */
 #include "spector.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@ enum {
     SPECTOR_SKETCH_BITS = 224,
     SPECTOR_SKETCH_BYTES = 32,
     SPECTOR_NO_SLOPE = 0xFFF,     /* there is no estimate */
-    SPECTOR_NO_IMPORTANCE = 0xFF, /* it is no number, or more than 1 */
+    SPECTOR_NO_IMPORTANCE = 0xFF, /* NaN, or more than 1 */
     SPECTOR_PINNED_BIT = 1,
     SPECTOR_CHUNK_WORDS = 512
 };
@@ -70,14 +70,14 @@ typedef struct spector_gates {
     uint64_t *drops;
     spector_sections s;
     uint32_t rows, next;
-    int barred;  /* the phase that lets no row of the partition pass, or SPECTOR_DROPS */
+    int barred;  /* the phase that drops every row of the partition, or SPECTOR_DROPS */
     int by_tags; /* chunk by chunk, tags first */
-    int plain;   /* besides tags and state nothing can drop a row of the partition */
+    int plain;   /* only tags and state can drop rows of the partition */
     uint64_t tagged[SPECTOR_CHUNK_WORDS]; /* of the chunk that next lies in */
     uint64_t mask[SPECTOR_INDEX_BLOCK / 64];
 } spector_gates;
 
-/* Slots that passed, as bits: of a block, or of a whole chunk of which few did. */
+/* Slots that passed, as bits: of one block, or of a whole chunk where few passed. */
 typedef struct spector_survivors {
     uint32_t first, words, n;
     int scattered;
@@ -89,7 +89,7 @@ void spector_gates_begin(spector_gates *gates, const spector_part *part,
 
 /* The slots of the block from first on that pass, as bits of mask (8 words); returns how many. */
 uint32_t spector_gates_block(const spector_gates *gates, uint32_t first, uint64_t *mask);
-/* The next slots that pass; 0 at the end. What it finds is there until the next call. */
+/* The next slots that pass; 0 at the end. The result is valid until the next call. */
 int spector_gates_next(spector_gates *gates, spector_survivors *found);
 
 /* Once per spector_set_caps. */
@@ -106,7 +106,7 @@ typedef struct spector_cue {
     float norm;  /* |y| */
     float query_norm;
     float base;  /* <q, c> - <c, c> */
-    float lift;  /* cosine that a unit of the sketches' importance makes up for */
+    float lift;  /* cosine equal in score to one unit of the sketches' importance */
     uint32_t sketched;
     uint32_t rotated;
 } spector_cue;
@@ -130,15 +130,15 @@ typedef struct spector_sketch_isa {
 extern spector_sketch_isa spector_sketches;
 void spector_sketch_setup(uint32_t caps);
 
-/* A scan's cue in the space of the indexes: rotated once, then set against centre after centre. */
+/* A scan's cue in the space of the indexes: rotated once, then compared with each centre. */
 typedef struct spector_indexed_cue {
     float rotated[SPECTOR_INDEX_MAX_DIM];
     uint32_t dim; /* 0: not rotated yet */
-    int set;      /* whether there is a centre that it was set against */
+    int set;      /* whether it has been compared with a centre */
     spector_cue cue;
 } spector_indexed_cue;
 
-/* Rows of the partition that its index covers. */
+/* Number of rows that the partition's index covers. */
 static inline uint32_t spector_indexed_rows(const spector_part *part) {
     if (!part->index) return 0;
     const spector_index_header *header = (const spector_index_header *)part->index;
@@ -146,15 +146,15 @@ static inline uint32_t spector_indexed_rows(const spector_part *part) {
     return rows < part->count ? rows : part->count;
 }
 
-/* The cue in the space of the indexes, and its length; nothing happens when it is there already. */
+/* Rotate the cue into the space of the indexes, once per scan; also sets its length. */
 void spector_turn_cue(const spector_query *query, const spector_sections *sections,
                       spector_indexed_cue *cue);
-/* The cue against the centre of an index; nothing happens when it is there already. */
+/* Compare the cue with the centre of an index, unless that was the last one. */
 void spector_prepare_cue(const spector_query *query, const spector_sections *sections,
                          spector_indexed_cue *cue);
 
-/* What a unit of importance is worth in cosine; 0 where a score is not their weighted sum, or next
- * to nothing but importance: the cosine's digits would be lost in the sum. */
+/* The cosine that one unit of importance is worth; 0 where the score is not their weighted sum, or
+ * where importance outweighs the cosine so far that the cosine's digits would be lost. */
 static inline float spector_lift(const spector_query *q) {
     if (q->multiplicative || !(q->w_similarity > 0.0f) || !(q->w_importance > 0.0f)) return 0.0f;
     return q->w_importance <= 100.0f * q->w_similarity ? q->w_importance / q->w_similarity : 0.0f;

@@ -1,12 +1,12 @@
 /* The six phases over the scan indexes of partitions.
  *
  * Phases 1 to 4 run on bit-slices and columns, a block of 512 slots or a whole chunk at a time, and
- * blocks whose extremes rule them out are not looked at. What survives is collected into batches.
- * From the heap's floor and the extremes follows the least sum of cosine and importance with which a
- * record of the batch could enter the heap; sketches, which know both, rule out nearly all of them, fine
- * codes most of the rest (rerank.c). Whoever is left goes through the straight scan's own gates, products and scores.
- * So an index can make a scan miss a record, with the probability that recall_confidence leaves,
- * but never give it another score.
+ * blocks whose extremes rule them out are skipped. The survivors are collected into batches. The
+ * heap's floor and the extremes give the least sum of cosine and importance with which a record of
+ * the batch could enter the heap. Sketches, which hold both, rule out nearly all records, and fine
+ * codes most of the rest (rerank.c). What is left goes through the gates, products and scores of the
+ * straight scan. So an index can make a scan miss a record, with the probability that
+ * recall_confidence leaves, but it can never change a score.
  */
 #include "search.h"
 
@@ -16,22 +16,22 @@
 
 enum {
     WORDS = SPECTOR_INDEX_BLOCK / 64,
-    /* without a floor so few are all measured */
+    /* without a floor, a batch of at most so many is measured whole */
     FEW = 128,
-    /* slots from which on a run has its share of a batch */
+    /* a run of so many slots takes no further block */
     FULL = SPECTOR_INDEX_BLOCK / 2,
-    /* so many of a batch after the sketches mean that the floor is low */
+    /* more survivors of the sketches than this mean that the floor is low */
     MANY = 256,
-    /* survivors of a sparse gate, for each wanted hit, from which on estimates pay */
+    /* estimates pay from so many survivors of a sparse gate on, per wanted hit */
     PER_HIT = 200,
     /* fetched ahead of a partition: extremes of so many blocks, so many slices of tags, so many bytes
      * of sketches */
     FIRST_BLOCKS = 8,
     FIRST_SLICES = 4,
     FIRST_SKETCHES = 2048,
-    /* estimates that leave more than one of so many records cost more than they spare */
+    /* estimates that leave more than one of so many records cost more than they save */
     SPARED = 3,
-    /* records that are then measured without them, before they are tried again */
+    /* so many records are then measured without estimates before they are tried again */
     SPELL = SPECTOR_INDEX_BLOCK,
     LONGEST_SPELL = 64 * SPECTOR_BATCH
 };
@@ -45,18 +45,18 @@ static uint32_t wanted(const spector_search *c) {
 
 /* ---- what a batch holds ---- */
 
-/* Of the cosine and what importance lifts it by. */
+/* The least estimate, of the cosine plus its lift by importance, that is kept. */
 static float least_estimate(const spector_search *c, const spector_run *run) {
     const float least = spector_least_lifted(c->q, &run->bound, spector_floor(c));
     return larger(least, c->q->min_similarity) - run->base - run->margin;
 }
 
-/* The kernel reads whole groups of slots: those behind the end repeat the last. */
+/* Sketches are read in whole groups of slots: slots behind the end repeat the last one. */
 static void pad_run(spector_batch *batch) {
     for (; batch->n % SPECTOR_PAD; batch->n++) batch->slots[batch->n] = batch->slots[batch->n - 1];
 }
 
-/* Estimate all; leaves in each run those that may be worth a look, and returns how many. */
+/* Estimate all slots; keeps in each run those that can still enter, and returns how many. */
 static uint32_t sketch_runs(spector_search *c) {
     spector_batch *batch = &c->batch;
     uint32_t kept = 0;
@@ -105,8 +105,8 @@ static uint32_t pass_on(spector_search *c, float promise) {
                     bound = found < INFINITY ? most : INFINITY;
                     least = larger(least - (float)sketch[31] * lift, similar);
                 } else if (found < INFINITY && most + 255.0f * lift < found) {
-                    /* stays lifted, which is more than the cosine's bound: what importance has
-                     * become since the estimate must not be taken off it */
+                    /* stays lifted, which is more than the bound of the cosine: importance may
+                     * have changed since the estimate, so it must not be subtracted */
                     bound = most + 255.0f * lift;
                 }
                 passed++;
@@ -120,14 +120,14 @@ static uint32_t pass_on(spector_search *c, float promise) {
     return passed;
 }
 
-/* An order of floats as an order of whole numbers. */
+/* Maps floats to integers of the same order. */
 static inline uint32_t rank_key(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-/* The which-th largest of n keys, byte by byte from the top: no more than n + 256 steps for each,
+/* The which-th largest of n keys, selected byte by byte from the top: at most n + 256 steps a byte,
  * whatever the keys are. */
 static uint32_t nth_largest(const uint32_t *keys, uint32_t n, uint32_t which) {
     uint32_t prefix = 0, known = 0;
@@ -161,8 +161,8 @@ static uint32_t rank_promising(spector_search *c) {
     return n;
 }
 
-/* Estimates rule out next to nothing for a cue that is like no record, and for one that is alike
- * to all: then a while without them, longer each time they have failed again. */
+/* Estimates rule out next to nothing for a cue that is similar to no record or to all of them. Then
+ * scan for a while without them, longer each time they fail again. */
 static void judge(spector_search *c, uint32_t estimated, uint32_t passed) {
     if (passed * SPARED <= estimated) {
         c->spell = 0;
@@ -221,7 +221,7 @@ static void add_bounds(spector_run *run, const spector_bounds *one) {
     run->bounded = 1;
 }
 
-/* The slots of a block of which many survive. */
+/* Lists the surviving slots of a block where many survive. */
 static uint32_t list_block(const spector_survivors *found, uint32_t *word, uint32_t *out) {
     uint32_t n = 0;
     for (uint32_t w = 0; w < found->words; w++) {
@@ -239,9 +239,9 @@ static uint32_t list_block(const spector_survivors *found, uint32_t *word, uint3
     return n;
 }
 
-/* Whether estimating these survivors would cost more than it saves. Each costs a wait for its
- * sketch, and spares the vector only if it is ruled out; what rules out is a floor, and k of
- * some hundreds have to be measured before it is one. Neighbours share their waits. */
+/* Whether estimating these survivors would cost more than it saves. Each estimate costs a wait for
+ * its sketch and saves the vector only if it rules the record out. That takes a floor, and k of
+ * some hundred records must be measured before there is one. Neighbouring slots share their waits. */
 static int are_few(const spector_search *c, const spector_survivors *found) {
     const uint64_t looked_at = (uint64_t)found->words * 64;
     return 2 * found->n <= looked_at && found->n * c->rows <= looked_at * c->k * PER_HIT;
@@ -253,7 +253,7 @@ static void put_aside_all(spector_search *c, uint32_t part, const spector_surviv
             spector_search_put_aside(c, part, found->first + w * 64 + SPECTOR_LOW_BIT(bits));
 }
 
-/* Measure survivors of which estimates would not spare many: straight where they are neighbours. */
+/* Measure survivors that estimates would not rule out; runs of neighbours are scanned straight. */
 static void measure_all(spector_search *c, uint32_t part, const spector_survivors *found) {
     spector_survivors rest = *found;
     rest.words = 1;
@@ -298,7 +298,7 @@ static void collect(spector_search *c, uint32_t part, const spector_survivors *f
         run->n = batch->n - run->first;
         for (uint32_t i = before; i < batch->n && c->estimates && found->scattered; i++)
             SPECTOR_PREFETCH(c->gates.s.sketch + (size_t)batch->slots[i] * SPECTOR_SKETCH_BYTES);
-        /* another block must fit; as long as there is no floor, not more than one or two */
+        /* one more block must fit; without a floor a batch has one or two */
         const uint32_t most = SPECTOR_BATCH - SPECTOR_INDEX_BLOCK;
         if (batch->n > (spector_floor(c) > -INFINITY ? most : SPECTOR_INDEX_BLOCK)) flush(c);
     }

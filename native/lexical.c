@@ -2,15 +2,16 @@
  *
  * A block has at most 65,536 rows, so its scores are an array that stays in the cache; every match
  * is scored, nothing is pruned. Terms are added in the order of their hashes, in a tail as in a
- * block, so a row has the same bits wherever it lies. spector/kernel/contract/postings.py has the contract.
+ * block, so a row has the same bits wherever it lies. The contract is in
+ * spector/kernel/contract/postings.py and lexical.py.
  */
 #include "spector.h"
 
 #include <string.h>
 
 enum {
-    SPARSE = 4,      /* a block of which one row in so many can match goes by the list of them */
-    FILTER = 1 << 16 /* bits that a tail's postings are looked up in first */
+    SPARSE = 4,      /* blocks where fewer rows match are scored by a list of them */
+    FILTER = 1 << 16 /* bits of the filter that a tail's postings are tested against first */
 };
 
 static int32_t find(const spector_postings *block, uint64_t hash) {
@@ -20,14 +21,14 @@ static int32_t find(const spector_postings *block, uint64_t hash) {
     return -1;
 }
 
-/* The words of a query as bits, so that most postings of a tail are passed over with one look. */
+/* A bit filter of the query's terms: one test skips most postings of a tail. */
 static void filter_of(const uint64_t *hash, uint32_t words, uint64_t *filter) {
     memset(filter, 0, FILTER / 8);
     for (uint32_t t = 0; t < words; t++)
         filter[(hash[t] % FILTER) >> 6] |= UINT64_C(1) << (hash[t] & 63);
 }
 
-/* Which of the words a hash is; words where it is none of them. */
+/* The number of the term that has this hash; words if none has. */
 static inline uint32_t word_of(const uint64_t *hash, uint32_t words, const uint64_t *filter,
                                uint64_t sought) {
     if (!(filter[(sought % FILTER) >> 6] >> (sought & 63) & 1)) return words;
@@ -51,7 +52,7 @@ static inline float term_score(const spector_words *words, uint32_t t, uint8_t c
     return words->weight[t] * often / (often + words->norm[length]);
 }
 
-/* Rows of a term that are allowed. */
+/* Number of a term's rows that are allowed. */
 static uint64_t rows_with(const spector_postings *block, int32_t term, const uint64_t *allow) {
     const uint32_t from = block->start[term], end = block->start[term + 1];
     if (!allow) return end - from;
@@ -146,12 +147,12 @@ static void sort_best_first(ranking *r) {
 
 /* ---- a block ---- */
 
-/* Whether a word adds anything in the block: one that weighs nothing is only there to be counted. */
+/* Whether a term can add to scores in the block: one of weight 0 is only counted. */
 static inline int adds(const spector_words *words, uint32_t t, const int32_t *position) {
     return position[t] >= 0 && words->weight[t] != 0.0f;
 }
 
-/* Adds what the words are worth to scores[65,536], by slot. */
+/* Adds the terms' weights to scores[65,536], by slot. */
 static void add_block(const spector_postings *block, const int32_t *position,
                       const spector_words *words, float *restrict scores) {
     for (uint32_t t = 0; t < words->n; t++) {
@@ -165,7 +166,7 @@ static void add_block(const spector_postings *block, const int32_t *position,
 }
 
 /* The same for few postings; returns how many slots it touched, listed in the order it met them.
- * A slot that was worth nothing so far may be there twice. */
+ * A slot whose score is still 0 may be listed twice. */
 static uint32_t add_sparse(const spector_postings *block, const int32_t *position,
                            const spector_words *words, float *restrict scores,
                            uint16_t *restrict touched) {
@@ -327,7 +328,7 @@ static uint32_t seek_row(const uint32_t *rows, uint32_t from, uint32_t n, uint32
     return from;
 }
 
-/* Goes through whichever is shorter, the rows or the word's list, and seeks in the other. */
+/* Walks the shorter of the two, the rows or the term's list, and seeks in the other. */
 static void count_in_block(const spector_postings *block, const int32_t *position, uint32_t words,
                            const uint32_t *rows, uint32_t n, uint32_t all, uint8_t *counts,
                            uint8_t *lengths) {
@@ -366,7 +367,7 @@ static void count_in_tail(const spector_tail *tail, const uint64_t *hash, uint32
     }
 }
 
-/* How many of the ascending rows, from the one at from on, are below end. */
+/* The number of ascending rows, beginning at from, that are below end. */
 static uint32_t rows_below(const uint32_t *rows, uint32_t from, uint32_t n, uint32_t end) {
     uint32_t at = from;
     while (at < n && rows[at] < end) at++;

@@ -1,15 +1,15 @@
-/* What stands around rows: BM25 with shares of the words there, vectors mixed with those beside.
+/* Neighbours of rows: BM25 of blended term frequencies, lengths of blended vectors, chains.
  *
- * A row's words go to the few rows around it, so the work is that of the counts that are not 0, and
- * one pass over the ranked rows a word. spector/kernel/contract/neighbours.py has the contract and the order of
- * the additions, on which the bits depend.
+ * A row's terms spread to the few rows around it, so the work is that of the counts above 0, and
+ * one pass over the ranked rows a term. The contract is in
+ * spector/kernel/contract/neighbours.py, with the order of the additions, on which the bits depend.
  */
 #include "spector.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The next count from at on that is not 0; n if there is none. */
+/* The next count above 0, from at on; n if there is none. */
 static inline uint32_t next_count(const uint8_t *counts, uint32_t at, uint32_t n) {
     for (; at + 8 <= n; at += 8) {
         uint64_t eight;
@@ -20,7 +20,7 @@ static inline uint32_t next_count(const uint8_t *counts, uint32_t at, uint32_t n
     return at;
 }
 
-/* What the rows that have one word give to those around them. */
+/* Spreads one term from the rows that have it to their neighbours. */
 static void give(const spector_around *around, const uint8_t *counts, double *sums) {
     for (uint32_t row = next_count(counts, 0, around->rows); row < around->rows;
          row = next_count(counts, row + 1, around->rows)) {
@@ -38,7 +38,7 @@ static void add_counts(const uint8_t *counts, uint32_t n, double *sums) {
 
 void spector_words_around(const spector_around *around, const uint8_t *counts,
                           const uint8_t *extra, uint32_t words, const float *weight,
-                          const float *room, double *restrict sums, float *restrict out) {
+                          const float *length_norm, double *restrict sums, float *restrict out) {
     const uint32_t n = around->ranked;
     for (uint32_t t = 0; t < words; t++) {
         const uint8_t *mine = counts + (size_t)t * around->rows;
@@ -48,20 +48,20 @@ void spector_words_around(const spector_around *around, const uint8_t *counts,
         const float worth = weight[t];
         for (uint32_t row = 0; row < n; row++) {
             const float often = (float)sums[row];
-            out[row] += worth * (often / (often + room[row]));
+            out[row] += worth * (often / (often + length_norm[row]));
             sums[row] = 0.0;
         }
     }
 }
 
-/* ---- vectors mixed with those beside them ---- */
+/* ---- vectors blended with their neighbours' ---- */
 
 typedef struct vector {
     const int8_t *codes;
     double scale;
 } vector;
 
-/* A record's vector. One of length 1 has a scale below 1/127; a damaged one counts nothing. */
+/* A record's vector. A unit vector has a scale of at most 1/127; a damaged one counts as 0. */
 static vector vector_of(const spector_part *parts, uint32_t part, uint32_t slot) {
     const uint8_t *data = parts[part].data + (size_t)slot * parts[part].stride;
     const float scale = ((const spector_record *)data)->scale;

@@ -1,8 +1,8 @@
 /* What the sketches could not rule out: the later stages of a scan over indexes.
  *
- * A record of which only its sketch was read needs up to three more waits for memory: its fine
- * code, its header, its vector. So records wait in lists that fill up across batches and
- * partitions, and each list fetches ahead what the next look will read.
+ * After its sketch, a record needs up to three more reads from memory: its fine code, its header,
+ * its vector. So records wait in lists that fill up across batches and partitions, and each list
+ * prefetches what the next stage will read.
  */
 #include "search.h"
 
@@ -27,8 +27,8 @@ void spector_search_put_aside(spector_search *c, uint32_t part, uint32_t slot) {
     if (aside->n == SPECTOR_ASIDE) rank_aside(c);
 }
 
-/* Of at most a block of records whose cosines have upper bounds, put aside those that can still
- * enter the heap; the gates on the record itself decide again, for an index may lag behind. */
+/* Of at most a block of records with upper bounds of their cosines, put aside those that can still
+ * enter the heap. The gates run again on the records, because an index may lag behind them. */
 static void keep_promising(spector_search *c, const uint32_t *part, const uint32_t *slot,
                            const float *bound, uint32_t n) {
     const float floor = spector_floor(c), least = floor - 2e-5f * (1.0f + fabsf(floor));
@@ -53,7 +53,7 @@ static void keep_promising(spector_search *c, const uint32_t *part, const uint32
     }
     for (uint32_t i = 0; i < b.n; i++) {
         const uint32_t at = b.slots[i];
-        /* a bound so large that its score overflows is taken for -INFINITY, and rules nothing out */
+        /* a bound whose score overflows counts as -INFINITY, and must rule nothing out */
         if (floor > -INFINITY && bound[at] < INFINITY && scores[i] < least && scores[i] > -INFINITY)
             c->drops[SPECTOR_DROP_BOUND]++;
         else
@@ -61,7 +61,7 @@ static void keep_promising(spector_search *c, const uint32_t *part, const uint32
     }
 }
 
-/* Lower the bounds of n waiting records of one partition by what their fine codes say. */
+/* Lower the bounds of n waiting records of one partition by their fine codes. */
 static void refine(spector_search *c, uint32_t first, uint32_t n) {
     spector_waiting *w = &c->waiting;
     float fine[SPECTOR_WAITING], errors[SPECTOR_WAITING];

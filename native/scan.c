@@ -28,8 +28,8 @@ static uint32_t scan_straight(const spector_part *parts, const uint32_t *select,
     return found;
 }
 
-/* Have what the next partitions need on its way. Where that lies is in their headers, which have to
- * be there by then. */
+/* Prefetch what the next partitions need. Its addresses are in their headers, which were prefetched
+ * before. */
 static void fetch_ahead(const spector_search *c, const uint32_t *select, uint32_t n, uint32_t i) {
     const uint32_t next = i + PARTS_AHEAD, header = i + 3 * PARTS_AHEAD;
     if (header < n) SPECTOR_PREFETCH(c->parts[select ? select[header] : header].index);
@@ -58,7 +58,7 @@ static void search_parts(spector_search *c, const uint32_t *select, uint32_t n) 
     spector_search_end(c);
 }
 
-/* Its own function, so that a scan without it does not pay for its stack. */
+/* A function of its own, so that a straight scan does not pay for its stack. */
 static uint32_t search(const spector_part *parts, const uint32_t *select, uint32_t n,
                        const spector_query *q, const spector_cap *cap, spector_hit *hits,
                        uint32_t k, uint64_t rows, uint64_t *drops, uint64_t *scored) {
@@ -80,8 +80,8 @@ static uint32_t search(const spector_part *parts, const uint32_t *select, uint32
     search_parts(&c, select, n);
     if (c.seed > -INFINITY && (c.found < k || c.hits[0].score < c.seed)) {
         /* k records reached the seed when they were sampled, but a writer has changed them since,
-         * or estimates missed them: nothing may be ruled out by it. The heap may be full all the
-         * same, of what was measured without a look at the seed */
+         * or estimates missed them: the seed must rule nothing out. The heap can be full all the
+         * same, of records that were measured without regard to the seed */
         memcpy(drops, before, sizeof before);
         *scored = before_scored;
         c.seed = -INFINITY;

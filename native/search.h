@@ -1,4 +1,4 @@
-/* The scan over scan indexes: between its C files only. indexed.c says how it goes. */
+/* The scan over scan indexes, shared by its C files only. indexed.c explains the algorithm. */
 #ifndef SPECTOR_SEARCH_H
 #define SPECTOR_SEARCH_H
 
@@ -12,12 +12,12 @@ enum {
     SPECTOR_ASIDE = 64,
     SPECTOR_PROMISES = 272,
     SPECTOR_SAMPLE_BLOCKS = 32,
-    /* one of so many slots of a block survives, or of a chunk, or fewer */
+    /* at most one of so many slots of a block, or of a chunk, survives */
     SPECTOR_SPARSE = 8,
     SPECTOR_FEW = 32
 };
 
-/* What the records of one or more blocks can have at most, similarity aside. */
+/* Upper bounds of the terms of one or more blocks' records, similarity aside. */
 typedef struct spector_bounds {
     float others;     /* additive: weighted sum of the other terms */
     float rest;       /* the same without importance, where sketches know it */
@@ -26,7 +26,7 @@ typedef struct spector_bounds {
     float norm, error, slope;
 } spector_bounds;
 
-/* The same of any records whatever, but for their importance and utility, which have no limits. */
+/* The same for any record, without importance and utility, which have no limit. */
 typedef struct spector_cap {
     float others, factor;
 } spector_cap;
@@ -48,15 +48,15 @@ typedef struct spector_batch {
     spector_run run[SPECTOR_RUNS];
 } spector_batch;
 
-/* Records that may enter the heap, as far as sketches tell; their fine codes are on their way. */
+/* Records that can enter the heap by their sketches; their fine codes are being fetched. */
 typedef struct spector_waiting {
     uint32_t n;
     uint32_t part[SPECTOR_WAITING], slot[SPECTOR_WAITING];
     float bound[SPECTOR_WAITING]; /* of the cosine */
-    float least[SPECTOR_WAITING]; /* that it takes */
+    float least[SPECTOR_WAITING]; /* cosine that it needs */
 } spector_waiting;
 
-/* Records that are to be measured, once their bytes have arrived. */
+/* Records to be measured once their bytes have been fetched. */
 typedef struct spector_aside {
     uint32_t n;
     uint32_t part[SPECTOR_ASIDE], slot[SPECTOR_ASIDE];
@@ -71,7 +71,7 @@ typedef struct spector_search {
     uint64_t rows; /* that the indexes of this scan cover */
     uint64_t *drops, *scored;
     int estimates; /* sketches may rule records out */
-    float seed;    /* a score that k records are known to reach */
+    float seed;    /* a score that at least k records reach */
     const spector_cap *cap;
     /* so many more records are measured without an estimate; see judge */
     uint64_t unsketched, spell;
@@ -99,7 +99,7 @@ void spector_sort_best_first(spector_hit *heap, uint32_t n);
  * may be left waiting; spector_search_end deals with them. */
 void spector_search_part(spector_search *search, uint32_t part_index, uint32_t rows);
 void spector_search_end(spector_search *search);
-/* Fetch what the gates of a partition will read first. */
+/* Prefetch what the gates of a partition read first. */
 void spector_search_ahead(const spector_search *search, const spector_part *part);
 
 /* ---- floor_estimate.c ---- */
@@ -115,7 +115,7 @@ void spector_search_wait(spector_search *search, uint32_t part, uint32_t slot, f
                          float least);
 /* Wait for the whole record. */
 void spector_search_put_aside(spector_search *search, uint32_t part, uint32_t slot);
-/* Deal with all that wait. */
+/* Measure all waiting records. */
 void spector_search_settle(spector_search *search);
 
 /* ---- bounds.c ---- */
@@ -130,10 +130,10 @@ float spector_least_cosine(const spector_query *query, const spector_bounds *bou
 float spector_least_lifted(const spector_query *query, const spector_bounds *bounds, float floor);
 /* The largest cosine that a record of the bounds can have. */
 float spector_most_cosine(const spector_cue *cue, const spector_bounds *bounds);
-/* What an estimate from a sketch may fall short by, the roundings of its factors included. */
+/* The most by which an estimate from a sketch is too low, rounding of its factors included. */
 float spector_margin(const spector_query *query, const spector_cue *cue,
                      const spector_bounds *bounds);
-/* The roundings of an estimate from a fine code. */
+/* The rounding error of an estimate from a fine code. */
 static inline float spector_slack(const spector_cue *cue) { return 3e-4f * cue->norm + 2e-4f; }
 
 /* The score to reach: the heap's worst, or what a sample has shown to be beaten k times. */

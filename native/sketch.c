@@ -60,7 +60,7 @@ static void set_planes(spector_cue *cue, const uint8_t *levels, uint32_t n) {
     }
 }
 
-/* What a cue's levels are made from: its distance to a centre. */
+/* The vector that a cue's levels are made from: cue minus centre. */
 typedef struct distance {
     float norm2, shared, largest;
 } distance;
@@ -110,7 +110,7 @@ TARGET_AVX512 static distance spector_levels_avx512(const float *rotated,
         const __m512 y = _mm512_sub_ps(q, c);
         norm2 = _mm512_add_ps(norm2, _mm512_mul_ps(y, y));
         shared = _mm512_add_ps(shared, _mm512_mul_ps(q, c));
-        largest = _mm512_max_ps(_mm512_abs_ps(y), largest); /* the second of what is no number */
+        largest = _mm512_max_ps(_mm512_abs_ps(y), largest); /* max returns its second operand for NaN */
     }
     _mm512_storeu_ps(norm2s, norm2);
     _mm512_storeu_ps(shareds, shared);
@@ -443,7 +443,7 @@ TARGET_AVX512 static uint32_t spector_sketch_u1_avx512(const uint8_t *sketch,
         }
         __mmask16 keep = _mm512_cmp_ps_mask(estimate, limit, _CMP_NLT_UQ);
         if (n - i < 16) keep &= (__mmask16)((1u << (n - i)) - 1);
-        /* no branch: whether one of sixteen is kept is as good as chance */
+        /* no branch: whether one of sixteen is kept cannot be predicted */
         _mm512_storeu_si512(slots + kept, _mm512_maskz_compress_epi32(keep, these));
         _mm512_storeu_ps(estimates + kept, _mm512_maskz_compress_ps(keep, estimate));
         kept += SPECTOR_POPCOUNT(keep);

@@ -127,7 +127,7 @@ enum {
     SPECTOR_DROP_VALENCE,
     SPECTOR_DROP_STRENGTH,
     SPECTOR_DROP_SIMILARITY,
-    SPECTOR_DROP_BOUND, /* could not have entered the heap, so nobody looked */
+    SPECTOR_DROP_BOUND, /* could not have entered the heap; not read */
     SPECTOR_DROPS
 };
 
@@ -245,7 +245,7 @@ typedef struct spector_postings {
     uint32_t reserved;
 } spector_postings;
 
-/* Words of some rows, row by row: what no block has yet. */
+/* Words of rows that are in no block yet, row by row. */
 typedef struct spector_tail {
     const uint64_t *hash;  /* distinct and ascending within a row */
     const uint32_t *start; /* rows + 1 */
@@ -272,15 +272,15 @@ typedef struct spector_word_hit {
     uint32_t row;
 } spector_word_hit;
 
-/* For one call at a time, whose content is 0 before it and after it. */
+/* Scratch memory of one call at a time; 0 before and after it. */
 typedef struct spector_lexical_room {
     float scores[65536];
     uint16_t touched[65536];
 } spector_lexical_room;
 
 /* allow, here and below: a bitmap of rows, or NULL for all of them. */
-/* position[n * words]: term of a block that a word is, or -1. df[words], the rows that are allowed
- * and have it, is added to. */
+/* position[n * words]: the number of each word among the block's terms, or -1. Adds to df[words] the
+ * allowed rows that have the word. */
 void spector_lexical_find(const spector_postings *blocks, uint32_t n, const spector_tail *tails,
                           uint32_t n_tails, const uint64_t *hash, uint32_t words,
                           const uint64_t *allow, int32_t *position, uint64_t *df);
@@ -305,8 +305,8 @@ uint32_t spector_lexical_having(const spector_postings *blocks, uint32_t n,
                                 const spector_tail *tails, uint32_t n_tails, const uint64_t *hash,
                                 uint32_t words, const int32_t *position, const uint64_t *allow,
                                 uint32_t *rows, uint32_t limit);
-/* Whether everything in a block that came from a file is what the calls above trust in. The arrays
- * have their lengths already, dir_bits is in its range. */
+/* Whether the contents of a block from a file are what the calls above trust. The caller has checked
+ * the arrays' lengths and that dir_bits is in its range. */
 enum {
     SPECTOR_LEXICAL_SOUND,
     SPECTOR_LEXICAL_BAD_HASH,
@@ -316,8 +316,9 @@ enum {
 };
 uint32_t spector_lexical_check(const spector_postings *block, uint32_t postings);
 
-/* To whom rows give of their words: share[rows], target[rows][reach] (ranked and above: nobody) and
- * factor[reach]. The first ranked rows are ranked, the others only give. */
+/* How term frequency spreads from each row to its neighbours: share[rows], target[rows][reach]
+ * (ranked and above: none) and factor[reach]. The first ranked rows are ranked, the others only
+ * give. */
 typedef struct spector_around {
     const float *share;
     const uint32_t *target;
@@ -325,23 +326,22 @@ typedef struct spector_around {
     uint32_t rows, ranked, reach, reserved;
 } spector_around;
 
-/* Adds to out[ranked] what the words are worth: weight * (tf / (tf + room)), tf being what the rows
- * around give, then counts[words][rows], then extra[words][ranked] unless that is NULL. sums[ranked]
- * are 0 before and after. */
+/* Adds BM25 to out[ranked]: weight * (tf / (tf + length_norm)), tf being what neighbours give, then
+ * counts[words][rows], then extra[words][ranked] unless that is NULL. sums[ranked] are 0 before and
+ * after. */
 void spector_words_around(const spector_around *around, const uint8_t *counts,
                           const uint8_t *extra, uint32_t words, const float *weight,
-                          const float *room, double *sums, float *out);
+                          const float *length_norm, double *sums, float *out);
 
-/* Lengths of n of m records' vectors, those numbered at[n], each with share of the vectors of the
- * records before[n] and after[n] it added; m and above: none. 1 for one that stands alone. */
+/* Lengths of n of m records' vectors, those numbered at[n], each plus share of the vectors of its
+ * neighbours before[n] and after[n] (m and above: none). 1 for a record without neighbours. */
 void spector_mixed_norms(const spector_part *parts, const uint32_t *part, const uint32_t *slot,
                          uint32_t m, const uint32_t *at, const uint32_t *before,
                          const uint32_t *after, uint32_t n, double share, float *out);
 
-/* out[n][2 * reach]: the rows that come before at[n], nearest first, then those after, by the links
- * before[rows] and after[rows]; -1 for none. Rows that are not alive are passed over; links to rows
- * that there are not, and circles of rows that are not alive, end a chain. alive: NULL when all
- * are. */
+/* out[n][2 * reach]: the rows before at[n], nearest first, then those after, by the links
+ * before[rows] and after[rows]; -1 for none. Dead rows are passed over. Links to rows that do not
+ * exist, and circles of dead rows, end a chain. alive: NULL when all rows are alive. */
 void spector_chained(const int32_t *before, const int32_t *after, const uint8_t *alive,
                      uint32_t rows, const int64_t *at, uint32_t n, uint32_t reach, int64_t *out);
 
@@ -365,7 +365,7 @@ enum {
     SPECTOR_CAP_DOTPROD = 1 << 5
 };
 uint32_t spector_cpu_caps(void);
-/* Use what both the CPU and mask offer; returns that. To be called once before anything else, and
+/* Use the sets that both the CPU and mask have; returns them. Call it once before anything else, and
  * never while a scan runs. */
 uint32_t spector_set_caps(uint32_t mask);
 
@@ -395,12 +395,11 @@ static inline uint32_t spector_popcount(uint64_t word) {
 enum { SPECTOR_BLOCK = 64, SPECTOR_LANES = 16 };
 
 /* Records that survived the gates, their terms column by column so that phase 6 vectorises.
- * Columns whose weight is 0 are not filled, and what lies behind n is of no account: loops run to
- * the next multiple of SPECTOR_LANES. */
+ * Columns whose weight is 0 are not filled. Values behind n do not matter: loops run to the next
+ * multiple of SPECTOR_LANES. */
 typedef struct spector_block {
     uint32_t n;
-    /* Where the gates find the headers of a later block, which they fetch while they are at it; NULL
-     * if they need not. */
+    /* Headers of a later block, which the gates prefetch; NULL for none. */
     const uint8_t *ahead;
     size_t ahead_step;
     uint32_t slots[SPECTOR_BLOCK];
@@ -419,7 +418,7 @@ typedef struct spector_block {
     float factor[SPECTOR_BLOCK]; /* product of the modifiers */
 } spector_block;
 
-/* Fetch a later header beside the block's i-th. Prefetching behind the end of a map is harmless. */
+/* Prefetch the later header that goes with the block's i-th. Behind the end of a map it is harmless. */
 static inline void spector_fetch_ahead(const spector_block *block, uint32_t i) {
     if (block->ahead) SPECTOR_PREFETCH(block->ahead + i * block->ahead_step);
 }
@@ -475,7 +474,7 @@ typedef void (*spector_load_fn)(const spector_query *query, spector_block *block
 /* Exact dot products of the cue's codes with the vectors of a block's rows. */
 typedef void (*spector_dot_fn)(const spector_query *query, const spector_block *block,
                                int32_t *out);
-/* The same of count records from first on, one behind the other as they lie in memory. */
+/* The same of count records from first on, which are contiguous in memory. */
 typedef void (*spector_run_fn)(const spector_query *query, const spector_part *part, uint32_t first,
                                uint32_t count, int32_t *out);
 /* Phase 6 of the records loaded into a block; scores has room for a whole one. */

@@ -56,14 +56,14 @@ void spector_sort_best_first(spector_hit *heap, uint32_t n) {
     }
 }
 
-/* Records of a run: their lines stay in the first-level cache until they have been scored, and few
- * of the lines behind them, which are on their way by then, come too late. */
+/* Records of a run. Their lines must stay in the first-level cache until they have been scored, and
+ * the run must be long enough that the lines behind it, already requested, arrive in time. */
 static uint32_t run_rows(const spector_part *part) {
     return part->stride <= 1024 ? 16 : part->stride <= 2048 ? 8 : 4;
 }
 
-/* Phases 1 to 4 of count records from first on, and the vectors of those that survive fetched. The
- * headers behind them are fetched, too: they are far apart. */
+/* Phases 1 to 4 of count records from first on; prefetches the survivors' vectors, and the headers
+ * behind them, which are too far apart for the hardware. */
 static void gate_sparse(const spector_part *part, const spector_query *q, uint32_t first,
                         uint32_t count, spector_block *b, uint64_t *drops) {
     b->ahead = part->data + (size_t)(first + SPECTOR_BLOCK) * part->stride;
@@ -115,8 +115,8 @@ static void measure_sparse(const spector_part *part, const spector_query *q, uin
     measure_rows(q, b);
 }
 
-/* The same where most survive: all vectors are read as they lie in memory, then the headers between
- * them, which have come along. */
+/* The same where most survive: all vectors are read in memory order, then the headers between them,
+ * which are in the cache by then. */
 static void measure_run(const spector_part *part, const spector_query *q, uint32_t first,
                         uint32_t count, spector_block *b, uint64_t *drops) {
     int32_t dots[SPECTOR_BLOCK];
@@ -152,8 +152,8 @@ static uint32_t rank_block(const spector_part *part, const spector_query *q, spe
 }
 
 /* Keeps the records that can reach the floor of a full heap with their cosine, importance and
- * utility, whatever their other terms are: those need not be known of the rest. What is added is
- * more than the roundings of a score come to, those next to nothing included; NaN stays. */
+ * utility if their other terms are the largest possible; for the rest those are never computed. The
+ * slack exceeds all roundings of a score, denormals included. NaN passes. */
 static void keep_reaching(const spector_query *q, const spector_cap *cap, float floor,
                           spector_block *b) {
     float most[SPECTOR_BLOCK], importance[SPECTOR_BLOCK], utility[SPECTOR_BLOCK];
@@ -188,7 +188,7 @@ uint32_t spector_scan_straight(const spector_part *part, const spector_query *q,
                                uint32_t index, spector_hit *hits, uint32_t found, uint32_t k,
                                uint64_t *drops, uint64_t *scored) {
     spector_block b = {0};
-    int dense = end < part->count; /* who asks for some rows knows that they survive */
+    int dense = end < part->count; /* part of a partition is asked for only if its rows survive */
     for (uint32_t step; first < end; first += step) {
         const int run = dense && q->codes;
         step = run ? run_rows(part) : SPECTOR_BLOCK;

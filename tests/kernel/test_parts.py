@@ -71,7 +71,7 @@ def test_misuse_of_a_scan_is_refused(name: str) -> None:
     other = AllowList.from_records(kernel.prepare([Part(rows(), 5)]), [0], [1])
     with pytest.raises(InvalidInputError, match="k must be at least 0"):
         kernel.scan(table, QUERY, -1)
-    with pytest.raises(DimensionMismatchError, match="128 bytes a vector"):
+    with pytest.raises(DimensionMismatchError, match="vector has 128 bytes"):
         kernel.scan(table, make_query(now_ms=0, vector=np.ones(65)), 1)
     with pytest.raises(InvalidInputError, match="another table"):
         kernel.scan(table, QUERY, 1, allow=other)

@@ -194,7 +194,7 @@ def test_index_that_commits_kept_up_equals_one_that_is_built(store_path: Path) -
             records = segment.records()
             built = ScanIndex.create(get_kernel(), DIM, len(records))
             built.append(records)
-            kept = segment.scan.index.grown(len(records))
+            kept = segment.scan.index.grow(len(records))
             assert kept.rows == len(records)
             one, two = sections_of(kept.image), sections_of(built.image)
             assert np.array_equal(one.flags, two.flags)
@@ -860,4 +860,4 @@ def test_an_index_with_rows_keeps_its_centre(tmp_path: Path) -> None:
         assert first is not None
         assert second is not None
         with pytest.raises(AssertionError):
-            first.take_centre(second.centre)
+            first.use_centre(second.centre)

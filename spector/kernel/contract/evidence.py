@@ -1,7 +1,7 @@
-"""What the read path adds to the kernel's score, and by how much.
+"""Weights of the evidence that the read path adds to the kernel's score.
 
-Every term is measured in standard deviations of the store's likeness, so that words, people and
-vectors can be summed without being normalised: nothing is divided by a maximum or an ideal. The
+Every term is measured in standard deviations of the store's similarities, so that words, people and
+vectors can be summed without normalising: nothing is divided by a maximum or an ideal. The
 numbers were found on LoCoMo, BEAM, MADial and PrefEval at once, with folds held out (bench/log,
 "Ranking research"); each term can be switched off by 0.
 """
@@ -27,7 +27,7 @@ class Ranking:
     """Constants of the evidence that the read path adds; hashable, part of a profile.
 
     ``near`` is the share that the vectors of the turns before and after have in a memory's
-    likeness. ``before`` and ``after`` are the shares of their words, nearest first, taken before
+    similarity. ``before`` and ``after`` are the shares of their words, nearest first, taken before
     BM25 saturates; a turn of more than ``long_words`` words gives less of each.
 
     What a cue is decides how much its words count: ``words_fact`` for a question about what was
@@ -43,7 +43,7 @@ class Ranking:
     long_words: float = 20.0
     k1: float = 0.6
     b: float = 0.75
-    #: the memory's speaker is whom the cue is about
+    #: the cue is about the memory's speaker
     about: float = 1.7
     #: "on 3 May 2024", "last week": memories of that time stand first, if there are any
     by_time: bool = True

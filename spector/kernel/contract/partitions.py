@@ -1,4 +1,4 @@
-"""Partitions in the form that every scan backend reads, and which of their records may be."""
+"""Partitions in the form that every scan backend reads, and lists of allowed records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Part:
 
 
 class Edit(NamedTuple):
-    """In place of the partitions [start, stop) of a table come ``parts``."""
+    """Replaces the partitions [start, stop) of a table by ``parts``."""
 
     start: int
     stop: int
@@ -57,7 +57,7 @@ class PartTable:
         self.parts: tuple[Part, ...] = tuple(parts)
         self.entries: NDArray[Any] = np.zeros(len(self.parts), PART_DTYPE)
         self.stride: int = self.parts[0].data.shape[-1] if self.parts else 0
-        #: rows that a scan of everything looks at
+        #: rows that a scan of the whole table looks at
         self.rows = 0
         for i, part in enumerate(self.parts):
             self.entries[i] = self._entry(i, part)
@@ -67,11 +67,11 @@ class PartTable:
         return len(self.parts)
 
     def patched(self, edits: Sequence[Edit]) -> PartTable:
-        """A table with other partitions in some places; this one stays as it is.
+        """A table with some partitions replaced; this one does not change.
 
-        Only the new parts are looked at one by one, the rest is copied as one block of memory, so
-        a commit that touches one partition of thousands costs microseconds. A scan that still uses
-        this table is not disturbed. Counts set since with `set_count` are kept.
+        Only the new parts are read one by one. The rest is copied as one block of memory, so a
+        commit that touches one partition of thousands costs microseconds. A scan may still use this
+        table. Counts that `set_count` has set are kept.
 
         Args:
             edits: places that do not overlap, in ascending order.
@@ -100,7 +100,7 @@ class PartTable:
         return out
 
     def room(self, k: int) -> int:
-        """How many hits a scan for k can have."""
+        """The most hits that a scan for k can have."""
         return min(k, self.rows)
 
     @property
@@ -109,7 +109,7 @@ class PartTable:
         return self.entries["count"]
 
     def set_count(self, index: int, count: int) -> None:
-        """Let scans see ``count`` rows of a partition, after an append within its map."""
+        """Show scans ``count`` rows of a partition, after an append within its map."""
         self._check_count(index, self.parts[index], count)
         self.rows += count - int(self.entries["count"][index])
         self.entries["count"][index] = count
@@ -145,10 +145,10 @@ class PartTable:
 
 
 class AllowList:
-    """The records that a filter resolved elsewhere lets through: one bit a slot.
+    """Records that a scan may return, one bit a slot; made from a filter resolved elsewhere.
 
-    Covers exactly the records given; a scan with it looks at no other partition. Replaces the
-    parts' own ``allow``. Slots appended to a partition later are not in the list.
+    A scan with it looks at no partition that has none of the records. It replaces the parts' own
+    ``allow``. Slots appended to a partition later are not in the list.
     """
 
     __slots__ = ("counts", "offsets", "select", "words")
@@ -181,7 +181,7 @@ class AllowList:
 
     @classmethod
     def from_bitmaps(cls, table: PartTable, bitmaps: Mapping[int, NDArray[np.uint64]]) -> AllowList:
-        """From one bitmap per partition; partitions that are not mentioned admit nothing."""
+        """From one bitmap per partition; partitions without one admit nothing."""
         counts = np.zeros(len(table), np.uint32)
         offsets = np.zeros(len(table), np.int64)
         size = 0
@@ -230,7 +230,7 @@ def check_records(
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any]:
-    """Numbers as int64, but uint32 as it is: thousands of places come in it."""
+    """Numbers as int64; uint32 is not converted, because thousands of places come in it."""
     if isinstance(values, np.ndarray) and values.dtype == np.uint32:
         return values.ravel()
     return np.asarray(values, np.int64).ravel()

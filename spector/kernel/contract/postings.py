@@ -1,11 +1,10 @@
-"""What the lexical calls of every backend take and return: words of rows, and the words of a cue.
+"""What the lexical calls of every backend take and return: postings, and the terms of a query.
 
-Rows that are settled lie in blocks of at most `WORD_BLOCK_ROWS`, arranged by word; new ones in a
-tail,
+Settled rows lie in blocks of at most `WORD_BLOCK_ROWS`, arranged by term; new rows lie in a tail,
 arranged by row. A *row number* counts through all of them, from the first block to the last tail.
-In a *bitmap of rows* each block and tail begins with a word of its own (`PostingsTable.allow_of`).
+In a *bitmap of rows* each block and tail begins with its own 64 bits (`PostingsTable.allow_of`).
 
-A row's score is BM25 (Robertson and others, TREC-3), float32, its words added in the order of their
+A row's score is BM25 (Robertson and others, TREC-3), float32, its terms added in the order of their
 hashes: ``sum of weight * count / (count + norm[length])``. So the bits do not depend on the backend
 or on whether a row is in a block or in a tail.
 """
@@ -61,7 +60,7 @@ QUERY_TERMS_DTYPE: Final = np.dtype(
 #: ``spector_word_hit``
 WORD_HIT_DTYPE: Final = np.dtype([("id", "<u8"), ("score", "<f4"), ("row", "<u4")])
 
-#: what `LexicalKernel.lexical_check` says, by its number
+#: problems that `LexicalKernel.lexical_check` finds, by its result
 PROBLEMS: Final = ("", "hashes", "directory", "starts", "rows")
 
 _MOST_DIR_BITS: Final = 24
@@ -78,13 +77,13 @@ LENGTHS: Final = _lengths()
 
 
 def length_codes(words: NDArray[Any]) -> U8:
-    """(n,) numbers of words -> (n,) uint8: the code of the longest length that is not longer."""
+    """(n,) numbers of words -> (n,) uint8: codes of the lengths, rounded down."""
     found = np.searchsorted(LENGTHS, np.asarray(words), side="right") - 1
     return np.clip(found, 0, 255).astype(np.uint8)
 
 
 def dir_bits_of(terms: int) -> int:
-    """Bits of a hash that the directory of so many terms is by."""
+    """Bits of a hash that index the directory of so many terms."""
     return min(_MOST_DIR_BITS, max(1, terms.bit_length() - 3))
 
 
@@ -100,13 +99,13 @@ def directory_of(hashes: U64) -> NDArray[np.uint32]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """The words of a block's rows, by word. All arrays contiguous, and never changed.
+    """Postings of a block's rows, by term. All arrays are contiguous and never change.
 
     hash: (terms,) uint64, ascending and distinct.
     dir: (2^dir_bits + 1,) uint32, see `directory_of`.
     start: (terms + 1,) uint32, the first posting of each term; the last one is their number.
     row: (postings,) uint16 slots, ascending within a term.
-    count: (postings,) uint8, how often the row has the word; 255 stands for more as well.
+    count: (postings,) uint8, how often the row has the term; 255 means 255 or more.
     length: (rows,) uint8, codes of `LENGTHS`.
     id: (rows,) uint64.
     """
@@ -134,7 +133,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tail:
-    """The words of rows, row by row. Arrays may be longer than what ``rows`` says is in use.
+    """Postings of rows, row by row. Arrays may be longer than the ``rows`` in use.
 
     hash: (postings,) uint64, ascending and distinct within a row.
     start: (rows + 1,) uint32.
@@ -151,7 +150,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTerms:
-    """The words of a query.
+    """The terms of a query.
 
     hash: (n,) uint64, ascending and distinct.
     weight: (n,) float32, finite and at least 0: ``idf * (k1 + 1)``.
@@ -172,20 +171,23 @@ class QueryTerms:
         k1: float = 1.2,
         b: float = 0.75,
     ) -> QueryTerms:
-        """QueryTerms in any order, each with what one occurrence of it is worth.
+        """Terms in any order, each with the weight of one occurrence.
 
         Args:
             hashes: (n,) uint64, distinct.
             idf: (n,) weights, finite and at least 0.
-            mean_length: words of a row, on average; over 0.
+            mean_length: mean number of words of a row; above 0.
             k1, b: at least 0; b at most 1.
         """
         chosen = np.ascontiguousarray(hashes, np.uint64)
         weights = np.asarray(idf, np.float32)
         if weights.shape != chosen.shape or not (np.isfinite(weights) & (weights >= 0)).all():
-            raise InvalidInputError("a word's weight must be finite and at least 0")
+            raise InvalidInputError("idf must have one finite weight, at least 0, for each hash")
         if not (k1 >= 0 and 0 <= b <= 1 and mean_length > 0):
-            raise InvalidInputError(f"no BM25 has k1 {k1}, b {b} and a mean length {mean_length}")
+            raise InvalidInputError(
+                "BM25 needs k1 >= 0, 0 <= b <= 1 and mean_length > 0; got"
+                f" k1 {k1}, b {b}, mean_length {mean_length}"
+            )
         order = np.argsort(chosen, kind="stable")
         norm = (k1 * (1 - b + b * LENGTHS.astype(np.float64) / mean_length)).astype(np.float32)
         weight = (weights * np.float32(k1 + 1))[order]
@@ -199,7 +201,7 @@ class PostingsTable:
         firsts: (parts,) int64, number of each part's first row, blocks first.
         rows: (parts,) int64, rows of each.
         n_rows: all rows; their numbers are below it.
-        gates: (parts,) int64, first word of each in a bitmap of rows.
+        gates: (parts,) int64, the first 64-bit word of each in a bitmap of rows.
         gate_words: words of a bitmap of rows.
     """
 
@@ -221,7 +223,7 @@ class PostingsTable:
         self.gates: NDArray[np.int64] = _starts(words)
         self.gate_words: int = sum(words)
         if self.n_rows > 0xFFFF_FFFF:
-            raise InvalidInputError(f"{self.n_rows} rows are more than row numbers can count")
+            raise InvalidInputError(f"{self.n_rows} rows: row numbers have 32 bits")
         places = list(zip(self.firsts.tolist(), self.gates.tolist(), strict=True))
         for i, block in enumerate(self.blocks):
             self.entries[i] = (
@@ -269,7 +271,7 @@ def check_hashes(hashes: U64) -> U64:
     """Hashes as the calls want them; raises unless they ascend."""
     chosen = np.ascontiguousarray(hashes, np.uint64).ravel()
     if (chosen[1:] <= chosen[:-1]).any():
-        raise InvalidInputError("hashes of words must ascend and differ")
+        raise InvalidInputError("hashes must be distinct and ascend")
     return chosen
 
 

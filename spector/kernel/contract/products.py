@@ -1,10 +1,10 @@
-"""Products of float arrays that never end the process.
+"""Products of float arrays that cannot end the process.
 
 NumPy hands ``@``, ``dot`` and ``linalg.norm`` of floats to a BLAS library. OpenBLAS, which its
 wheels bring along, takes tens of megabytes for a buffer at its first product in a thread, after a
-fork starts threads, and calls ``exit(1)`` when it gets none. A library inside of an agent may raise
-MemoryError and nothing else, so these are computed in ways that need no buffer; the arrays here are
-small enough for that.
+fork starts threads, and calls ``exit(1)`` when it gets none. A library inside an agent may only
+raise MemoryError, so these products are computed without a buffer; the arrays here are small
+enough for that.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ def lengths(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def dots(rows: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
-    """(n, dim) and (dim,) floats -> (n,): what ``rows @ vector`` is."""
+    """(n, dim) and (dim,) floats -> (n,): ``rows @ vector``."""
     return _vecdot(rows, vector)
 
 
 def cosine_table(rows: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(n, dim) and (k, dim) unit rows -> (n, k): what ``rows @ others.T`` is."""
+    """(n, dim) and (k, dim) unit rows -> (n, k): ``rows @ others.T``."""
     return _vecdot(rows[:, None, :], others[None, :, :])
 
 
 def weighted_sum(weights: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """(n,) and (n, dim) floats -> (dim,): what ``weights @ rows`` is."""
+    """(n,) and (n, dim) floats -> (dim,): ``weights @ rows``."""
     out: NDArray[Any] = np.einsum("n,nd->d", weights, rows)
     return out
 

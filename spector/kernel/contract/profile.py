@@ -1,4 +1,4 @@
-"""How the terms of a memory's score are weighed: one formula, many presets.
+"""Weights of the terms of a memory's score: one formula, many presets.
 
 Additive fusion:        ``score = (w_sim*sim + w_imp*imp + w_ret*ret + ...) * modifiers``
 Multiplicative fusion:  ``score = w_sim*max(sim, 0) * (1 + w_imp*imp + ...) * modifiers``
@@ -106,7 +106,7 @@ class ScoringProfile:
     flashbulb_retention: float = 1.0
     tier_factors: tuple[tuple[int, float], ...] = ()
     category_factors: tuple[tuple[int, float], ...] = ()
-    #: what the read path adds where ``w_lexical`` is not 0
+    #: evidence that the read path adds where ``w_lexical`` is not 0
     ranking: Ranking = field(default_factory=Ranking)
 
     def __post_init__(self) -> None:
@@ -194,10 +194,10 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
     {
         profile.name: profile
         for profile in (
-            # The default: likeness and all other evidence on one scale (``w_lexical`` is
+            # The default: similarity and all other evidence on one scale (``w_lexical`` is
             # ``w_similarity``), the strengths of a memory break near ties. With strengths three
             # times as heavy LoCoMo's any@10 falls from 91.9 to 91.6, all@10 of questions of several
-            # hops from 33.8 to 31.8: old turns are asked for as often as new ones.
+            # hops from 33.8 to 31.8: questions are about old turns as often as about new ones.
             ScoringProfile(
                 name="balanced",
                 w_similarity=0.80,
@@ -212,8 +212,8 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
             ),
             # Pure cosine: what a vector index would answer.
             ScoringProfile(name="similarity", mood_boost=1.0),
-            # Vital memories before chatter about the same. Importance multiplies likeness: as a
-            # summand it let vital memories of anything stand before what the cue is about.
+            # Vital memories before chatter on the same topic. Importance multiplies similarity: as
+            # a summand it ranked vital memories on any topic above those that the cue is about.
             ScoringProfile(
                 name="importance",
                 fusion="multiplicative",
@@ -223,7 +223,7 @@ PROFILES: Final[Mapping[str, ScoringProfile]] = MappingProxyType(
                 w_arousal=0.15,
                 w_lexical=0.50,
             ),
-            # Newer ones before older ones about the same, and before slightly better matches.
+            # Newer before older memories on the same topic, and before slightly better matches.
             ScoringProfile(
                 name="recent",
                 w_similarity=0.60,

@@ -1,4 +1,4 @@
-"""A scan's question, validated once and laid out as the struct that the backends read."""
+"""A scan's query: validated once, and packed as the struct that the backends read."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ QUERY_DTYPE: Final = np.dtype(
     + [(name, "<f4") for name in _F32]
 )
 
-# What differs from query to query, packed in two writes: setting twenty fields of a NumPy struct
-# one by one would take longer than scanning a small store.
+# The fields that differ between queries are packed in two writes: setting twenty fields of a NumPy
+# struct one by one would take longer than scanning a small store.
 _ADDRESSES: Final = struct.Struct("<2Q")
 #: now_ms .. retention_floor, all fields between them
 _VARYING: Final = struct.Struct(
@@ -105,9 +105,9 @@ class Tables:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Query:
-    """What one scan asks; build it with `make_query`.
+    """The query of one scan; build it with `make_query`.
 
-    Never changed, but not frozen: setting the fields of a frozen class takes six times as long.
+    It never changes. It is not frozen, because that would make it six times as slow to build.
 
     ``codes`` (zero-padded to the record's vector bytes), ``scale``, ``tables`` and ``params``
     follow from the other fields.
@@ -161,7 +161,7 @@ def make_query(
     recall_confidence: float = 0.0,
     index_from_rows: int = INDEX_FROM_ROWS,
 ) -> Query:
-    """Validate and prepare a scan's question.
+    """Validate and prepare the query of a scan.
 
     Args:
         now_ms: the instant that ages are measured from, ms since 1970 UTC. A memory from after

@@ -29,7 +29,7 @@ __all__ = [
 
 OCTAVES: Final = 40
 STEPS: Final = 64
-#: the last point is there twice, so that reading the next entry never needs a branch
+#: the last point is stored twice, so that reading the next entry never needs a branch
 TABLE_SIZE: Final = OCTAVES * STEPS + 2
 #: float32 bits of 2^-20, the table's first x
 LOW_BITS: Final = (127 - 20) << 23
@@ -52,7 +52,7 @@ def retention(
     curve: Curve = Curve.EBBINGHAUS,
     exponent: float = 0.5,
 ) -> NDArray[np.float64]:
-    """Probability that a memory is still there: the exact curve, in float64.
+    """Probability that a memory is retained: the exact curve, in float64.
 
     Args:
         elapsed_days: days since the last access, any shape; below 0 counts as 0.

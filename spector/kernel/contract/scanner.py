@@ -59,9 +59,9 @@ class ScanResult:
 
     Attributes:
         hits: (m,) `HIT_DTYPE`, m <= k. ``part`` is the position in the scanned table.
-        drops: (7,) uint64, records dropped per phase, see `DROP_PHASES`; the last counts those that
-            a bound ruled out before anything else was asked of them. An index may drop what more
-            than one phase would in a later one than a straight scan does.
+        drops: (7,) uint64, records dropped per phase, see `DROP_PHASES`; the last counts records
+            that a bound ruled out unread. A record that several phases would drop may be counted
+            for a later one by a scan over an index than by a straight scan.
         scanned: records looked at; equals ``drops.sum() + scored``.
         scored: records that reached phase 6.
     """
@@ -101,7 +101,7 @@ Select = Sequence[int] | NDArray[Any]
 
 
 class Scanner(ABC):
-    """What reads partitions. All of them return the same records in the same order.
+    """Scans partitions. All scanners return the same records in the same order.
 
     The public methods check their arguments; a backend implements the bare calls below them, which
     trust theirs.
@@ -172,7 +172,7 @@ class Kernel(Scanner, LexicalKernel, NeighbourKernel):
     they trust their arguments, which `spector.kernel.contract.index.image.ScanIndex` checks.
     """
 
-    #: whether scans profit from ``Part.index``; if not, building one is a waste
+    #: whether scans use ``Part.index``; otherwise there is no need to build one
     indexes: bool
 
     def gather(
@@ -227,7 +227,7 @@ def check_scan(
         raise InvalidInputError(f"k must be at least 0, got {k}")
     check_stride(table, query)
     if allow is not None and len(allow.counts) != len(table):
-        raise InvalidInputError("the allow list was made for another table")
+        raise InvalidInputError("allow belongs to another table; make it from this one")
     if select is None:
         return None if allow is None else allow.select
     chosen = np.ascontiguousarray(select, np.int64)
@@ -240,7 +240,7 @@ def check_scan(
 def check_stride(table: PartTable, query: Query) -> None:
     if query.vector_bytes and table.stride and table.stride != HEADER_BYTES + query.vector_bytes:
         raise DimensionMismatchError(
-            f"the cue takes {query.vector_bytes} bytes a vector where the store has "
+            f"the cue's vector has {query.vector_bytes} bytes, those of the store have "
             f"{table.stride - HEADER_BYTES}",
             hint="use the embedder that the store was made with",
         )

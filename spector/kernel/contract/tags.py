@@ -21,10 +21,10 @@ __all__ = [
 
 BLOOM_BITS: Final = 64
 BLOOM_HASHES: Final = 4
-#: how reserved tags begin: no tag of a user's may hold a control character
+#: the first character of reserved tags; users' tags must not contain control characters
 RESERVED: Final = "\1"
-#: those of a memory that name what it supersedes, and that of a superseded one with the end that it
-#: had before (``spector.store.catalog.queries.supersession``)
+#: tags that name what this memory supersedes, and the tag of a superseded memory with its
+#: earlier end of validity (``spector.store.catalog.queries.supersession``)
 LINK: Final = "\1supersedes\1"
 ENDED: Final = "\1ended\1"
 _SCOPES: Final = ("user", "agent", "session")
@@ -35,7 +35,7 @@ def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
     """The four bits of one tag as an unsigned 64-bit integer.
 
     The first four different ones of the 6-bit slices of MurmurHash3_x64_128 (seed 0) of the UTF-8
-    bytes, from the least significant on. Any four of the 64 bits can be a tag's.
+    bytes, from the least significant on. A tag can have any four of the 64 bits.
 
     Args:
         version: of the store's format. In format 1 the bits came from double hashing, which can
@@ -58,7 +58,7 @@ def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
 
 
 def tags_mask(tags: Iterable[str], version: int = FORMAT_VERSION) -> int:
-    """OR of the masks of all tags; 0 for none. Reserved ones have no bits: no cue asks for any."""
+    """OR of the masks of all tags; 0 for none. Reserved tags have no bits; no cue has them."""
     mask = 0
     for tag in tags:
         if not tag.startswith(RESERVED):
@@ -67,9 +67,9 @@ def tags_mask(tags: Iterable[str], version: int = FORMAT_VERSION) -> int:
 
 
 def scope_tag(kind: Literal["user", "agent", "session"], value: str) -> str:
-    """The reserved tag under which a scope id rides in the Bloom filter.
+    """The reserved tag that stands for a scope id in the Bloom filter.
 
-    It starts with NUL, which no user's tag may contain, so the two can never be equal.
+    It starts with NUL, which users' tags must not contain, so the two can never be equal.
     """
     if kind not in _SCOPES:
         raise InvalidScopeError(f"no scope {kind!r}", hint=f"choose one of {', '.join(_SCOPES)}")

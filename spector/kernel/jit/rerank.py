@@ -21,8 +21,8 @@ from spector.kernel.jit.terms import (
     SIMILARITY,
     ZERO,
     cosine,
+    dropping_phase,
     fuse,
-    gate,
     record_at,
 )
 
@@ -110,7 +110,7 @@ def _may_enter(entry, slot, bound, query, hits, found, counters):  # type: ignor
     """Whether a record passes the gates, and can enter the heap with a cosine of ``bound``."""
     q, _, any_masks, tables, _, _, allow = query
     r = record_at(entry.data + np.uint64(slot * np.int64(entry.stride)))
-    phase = gate(r, q, slot, allow, any_masks, tables[0])
+    phase = dropping_phase(r, q, slot, allow, any_masks, tables[0])
     if phase != PASS:
         counters[phase] += np.uint64(1)
         return False

@@ -37,8 +37,8 @@ from spector.kernel.jit.terms import (
     SIMILARITY,
     ZERO,
     cosine,
+    dropping_phase,
     fuse,
-    gate,
     record_at,
 )
 from spector.kernel.reference import CRC_TABLE, NumpyGather, crc32c_bytes, sign_flips
@@ -130,7 +130,7 @@ def _scan_straight(entry, part, first, query, hits, found, counters):  # type: i
     for slot in range(first, np.int64(entry.count)):
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
         r = record_at(address)
-        phase = gate(r, q, slot, allow, any_masks, tables[0])
+        phase = dropping_phase(r, q, slot, allow, any_masks, tables[0])
         if phase != PASS:
             counters[phase] += np.uint64(1)
             continue
@@ -198,7 +198,7 @@ def _score(entries, parts, slots, params, codes, any_masks, tables, scores, sims
         allow = array_at(entry.allow, words, np.uint64)
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
         r = record_at(address)
-        if gate(r, q, slot, allow, any_masks, tables[0]) != PASS:
+        if dropping_phase(r, q, slot, allow, any_masks, tables[0]) != PASS:
             continue
         if q.vector_bytes != 0:
             sims[i] = cosine(address, r, q, codes)

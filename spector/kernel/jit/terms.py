@@ -17,8 +17,8 @@ __all__ = [
     "activation_at",
     "age_ms",
     "cosine",
+    "dropping_phase",
     "fuse",
-    "gate",
     "lookup",
     "recency_at",
     "record_at",
@@ -55,7 +55,7 @@ def record_at(address):  # type: ignore[no-untyped-def]
 
 
 @borrowing
-def gate(r, q, slot, allow, any_masks, retention):  # type: ignore[no-untyped-def]
+def dropping_phase(r, q, slot, allow, any_masks, retention):  # type: ignore[no-untyped-def]
     """Phases 1 to 4: the counter of the phase that drops the record, or PASS."""
     if np.uint32(r.flags) & q.drop_flags:
         return STATE

@@ -59,7 +59,7 @@ def idx_of(path: str) -> str:
 
 def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
     """The bytes of an index's file; it must be up to date with ``row`` and (n, stride) records."""
-    image = bytearray(index.stamped(
+    image = bytearray(index.stamp(
         uuid=uuid, segment_id=row.id, generation=row.generation, change_seq=row.change_seq,
         checksum=crc32c,
     ))

@@ -230,7 +230,7 @@ class Indexes:
             return
         if rows > index.rows:
             if rows > index.room:
-                index = state.index = index.grown(_room(segment, rows))
+                index = state.index = index.grow(_room(segment, rows))
             index.append(segment.records()[:rows])
 
     def _rebuild(self, segment: Segment, rows: int) -> None:
@@ -250,7 +250,7 @@ class Indexes:
         known = min(self._centres.values(), key=own.distance2, default=None)
         if known is None or not own.distance2(known) <= _NEAR:
             return False
-        index.take_centre(known)
+        index.use_centre(known)
         return True
 
     def _offer_centre(self, index: ScanIndex, rows: int) -> None:

@@ -1,13 +1,13 @@
-"""The scan index: what a scan has to know of a partition's records, arranged for scanning.
+"""The scan index of a partition: its records' headers and vectors, arranged for scanning.
 
-One image of bytes per partition, derived from its records and disposable: header bits as
-bit-slices, the columns that gates and bounds read, extremes per 512 slots, and a one-bit sketch
+One image of bytes, derived from the records and disposable: header bits as bit-slices, the columns
+that gates and bounds read, extremes per 512 slots, and a one-bit sketch
 of every vector with the factors that turn it into an estimate of the cosine (RaBitQ; Gao and
 Long, SIGMOD 2024). The bytes are those of `spector.kernel.contract.index.layout`;
 `spector.kernel.reference.index` defines what the numbers mean.
 
-An image can only ever make a scan leave a record out, never change a score: whatever reaches the
-end of a scan goes through gate, product and score on the record itself.
+An image can make a scan miss a record but never change a score: what reaches the end of a scan goes
+through gate, product and score on the record itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CENTRE_SAMPLE: Final = 4096
 
 
 class Centre(NamedTuple):
-    """What the vectors of an index are taken relative to, in the space of its codes."""
+    """The centre that an index subtracts from its vectors, in the space of its codes."""
 
     id: int
     #: (D,) float32, rotated
@@ -53,8 +53,8 @@ class Centre(NamedTuple):
 class ScanIndex:
     """The scan index of one partition, in writable memory aligned to 64 bytes.
 
-    Not for two writers at once. A scan may read the image meanwhile: `append` makes its slots
-    known last, extremes only ever widen, and `grown` leaves the old image alone.
+    Allows one writer at a time. Scans may read the image meanwhile: `append` publishes its slots
+    last, extremes only widen, and `grow` leaves the old image alone.
     """
 
     __slots__ = ("_header", "_kernel", "dim", "image", "room")
@@ -73,11 +73,11 @@ class ScanIndex:
         """An index without rows.
 
         Args:
-            kernel: whose compiled functions fill it.
+            kernel: fills it.
             dim: floats of a vector, at most `INDEX_MAX_DIM`.
             room: slots it can take; rounded up to a multiple of 64.
-            centre: (dim,) float32 that vectors are taken relative to, see `centre_of`; None is the
-                origin. Indexes of one centre share the work of preparing a cue (`take_centre`).
+            centre: (dim,) float32, subtracted from the vectors, see `centre_of`; None is the
+                origin. Indexes of one centre share the preparation of a cue (`use_centre`).
         """
         room = -(-room // 64) * 64
         image = _aligned(image_layout(dim, room).nbytes)
@@ -102,7 +102,7 @@ class ScanIndex:
 
     @property
     def rows(self) -> int:
-        """Slots indexed so far; scans read those behind them straight."""
+        """Slots indexed so far; scans read later ones straight."""
         return int(self._header["rows"][0])
 
     @property
@@ -115,8 +115,8 @@ class ScanIndex:
         header, rotated = self._header, sections_of(self.image).centre.copy()
         return Centre(int(header["centre_id"][0]), rotated, float(header["centre_norm2"][0]))
 
-    def take_centre(self, centre: Centre) -> None:
-        """Be relative to the centre of another index of as many dimensions; while without rows."""
+    def use_centre(self, centre: Centre) -> None:
+        """Use the centre of another index of as many dimensions; only without rows."""
         assert not self.rows, "codes of rows are relative to the centre they were made with"
         sections_of(self.image).centre[:] = centre.rotated
         self._header["centre_id"], self._header["centre_norm2"] = centre.id, centre.norm2
@@ -126,12 +126,12 @@ class ScanIndex:
         self._check(records)
         rows = self.rows
         if len(records) > self.room:
-            raise InvalidInputError(f"{len(records)} records where an index has room {self.room}")
+            raise InvalidInputError(f"{len(records)} records; the index has room for {self.room}")
         if len(records) > rows:
             self._kernel.index_append(self.image, records, len(records) - rows)
 
     def update(self, records: NDArray[np.uint8], slots: NDArray[Any]) -> None:
-        """Take over the mutable header bytes of these slots; those not indexed yet are skipped."""
+        """Copy the mutable header bytes of these slots; slots not indexed yet are skipped."""
         self._check(records)
         chosen = np.ascontiguousarray(slots, np.int64).ravel()
         if chosen.size and not 0 <= int(chosen.min()) <= int(chosen.max()) < len(records):
@@ -141,25 +141,25 @@ class ScanIndex:
             self._kernel.index_update(self.image, records, known)
 
     def refresh(self, records: NDArray[np.uint8]) -> None:
-        """Take over all mutable header bytes and make the blocks' extremes tight again."""
+        """Copy all mutable header bytes and make the blocks' extremes tight again."""
         self._check(records)
         if len(records) < self.rows:
-            raise InvalidInputError(f"{len(records)} records where {self.rows} are indexed")
+            raise InvalidInputError(f"{len(records)} records, but {self.rows} are indexed")
         self._kernel.index_refresh(self.image, records)
 
     def bytes_of(self, rows: int) -> int:
-        """Size of the image as it is saved, with so many rows."""
+        """Size of the saved image with so many rows."""
         return image_layout(self.dim, -(-rows // 64) * 64).nbytes
 
-    def grown(self, room: int) -> ScanIndex:
+    def grow(self, room: int) -> ScanIndex:
         """A copy with room for at least ``room`` slots."""
         room = max(-(-room // 64) * 64, -(-self.rows // 64) * 64)
         return ScanIndex(self._kernel, self._copy(room))
 
-    def stamped(
+    def stamp(
         self, *, uuid: bytes, segment_id: int, generation: int, change_seq: int, checksum: Checksum
     ) -> bytes:
-        """The image as it is saved: no spare room, checksums, and whose records it reflects."""
+        """The image to save: no spare room, with checksums and the partition that it reflects."""
         image = self._copy(-(-self.rows // 64) * 64)
         header = header_of(image)
         header["uuid"] = np.frombuffer(uuid, np.uint8)
@@ -193,7 +193,8 @@ class ScanIndex:
             raise InvalidInputError("records must be (slots, stride) uint8, contiguous")
         if records.shape[1] != stride_of(self.dim):
             raise InvalidInputError(
-                f"a stride of {records.shape[1]} bytes where the index is of {self.dim} dimensions"
+                f"records have a stride of {records.shape[1]} bytes; an index of {self.dim}"
+                f" dimensions needs {stride_of(self.dim)}"
             )
 
 

@@ -33,11 +33,11 @@ INDEX_HEADER_BYTES: Final = 128
 BLOCK_ROWS: Final = 512
 #: coordinates whose signs fit into a sketch
 SKETCH_BITS: Final = 224
-#: values of a sketch's slope and importance: there is no estimate for this record, look at it
+#: values of a sketch's slope and importance that mean: no estimate, read the record
 NO_SLOPE: Final = 0xFFF
 NO_IMPORTANCE: Final = 0xFF
-#: by what a slope is multiplied in a sketch, and where more than so many coordinates are turned
-#: together: slopes grow with their square root
+#: factor of a slope in a sketch, and the factor above `WIDE` rotated coordinates: slopes grow with
+#: the square root of their number
 SLOPE_SCALE: Final = 2.0**13
 WIDE: Final = 2048
 WIDE_SLOPE_SCALE: Final = 2.0**12
@@ -122,7 +122,10 @@ class ImageLayout(NamedTuple):
 def image_layout(dim: int, room: int) -> ImageLayout:
     """Where everything lies in the image of ``room`` slots (a multiple of 64) of ``dim`` floats."""
     if not 1 <= dim <= INDEX_MAX_DIM or room < 0 or room % 64:
-        raise InvalidInputError(f"no scan index has dim {dim} and room for {room}")
+        raise InvalidInputError(
+            f"a scan index needs 1..{INDEX_MAX_DIM} dimensions and room for a multiple of 64 rows,"
+            f" got {dim} and {room}"
+        )
     rotated, words, blocks = vector_bytes(dim), room // 64, -(-room // BLOCK_ROWS)
     fine_bytes = 0
     if rotated > SKETCH_BITS:
@@ -193,7 +196,7 @@ def problem_of(
     verify: bool,
     checksum: Checksum,
 ) -> str | None:
-    """Why a loaded image cannot be used, None when it can.
+    """The reason why a loaded image cannot be used, or None.
 
     Args:
         image: what was loaded, (n,) uint8; any bytes.
