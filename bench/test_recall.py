@@ -49,7 +49,7 @@ def test_kernel_call_on_a_small_store(
 
     with open_store(stores.get(SMALL).path, corpus.dim) as memory:
         memory.recall(vector=corpus.cue(0)[1], k=K)
-        reader = memory._reader
+        reader = memory._parts.searcher
         table, kernel = reader._cached.table, reader._scanner
         queries = [
             (make_query(now_ms=to_ms(NOW), vector=corpus.cue(i)[1]),) for i in range(200)
@@ -129,7 +129,7 @@ def test_two_threads(
                 one.append(timed(memory, 1))
                 words = [
                     part.data[: part.count].reshape(-1).view(np.uint64)
-                    for part in memory._reader._cached.table.parts
+                    for part in memory._parts.searcher._cached.table.parts
                 ]
                 streams.append(_stream_gain(pool, words))
                 if callers == 2:

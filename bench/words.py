@@ -138,7 +138,7 @@ def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[st
 
     yield from _openings(path, corpus.cues[0])
     with open_store(path, corpus.dim, mode="r", threads=1) as memory:
-        store = next(store for store in memory._router.stores() if store.files.durable)
+        store = next(store for store in memory._parts.router.stores() if store.files.durable)
         words = Words(store, mark=mark_of, mark_version=MARK_VERSION)
         with store.snapshot() as at:
             view = words.at(at)

@@ -39,6 +39,7 @@ _COMMON: Final = {
 #: private alias -> what it stands for
 _ALIASES: Final = {
     "os.PathLike[str]": "PathLike", "Several": "str | Iterable[str]", "Range": "tuple",
+    "Id": "str | None",
     "Memories": "int | Hit | MemoryRecord | Iterable", "Layout": "Literal['compact', 'full']",
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from typing import Literal
 
 from spector.arguments import (
@@ -17,17 +18,28 @@ from spector.arguments import (
     parse_threads,
     without_tilde,
 )
-from spector.clock import Clock, SystemClock
+from spector.clock import CheckedClock, Clock, SystemClock
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
-from spector.kernel import get_kernel, usable_cores
+from spector.exchange import Exchange, Vectors
+from spector.forgetting import Forgetting
+from spector.kernel import ParallelKernel, get_kernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
+from spector.language.statements import speaker_opening
 from spector.memory import Memory
-from spector.messages import checks_arguments, items_of
-from spector.process import entry
-from spector.providers import Embedder, ImportanceScorer, resolve
+from spector.messages import checks_arguments, counted, items_of
+from spector.parts import Access, Lifetime, Parts
+from spector.process import Calls, entry, let_all_go
+from spector.providers import CachedEmbedder, Embedder, ImportanceScorer, embedded, resolve
+from spector.recall import Recaller
+from spector.records import Purged
+from spector.search import Listing, Searcher
+from spector.search.evidence import Probes
+from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
-from spector.tiers import TierRouter, TierStore, default_tiers
+from spector.tiers import Finder, TierRouter, TierStore, default_tiers
+from spector.upkeep import Keeper, has_one_user
+from spector.write import Changer, Forgetter, Speakers, Updater, WriteContext, Writer
 
 __all__ = ["open_memory_at"]
 
@@ -96,14 +108,84 @@ def open_memory_at(
         mode=mode, durability=durability,
     )
     try:
-        return Memory(
-            router, opened, path=where, embedder=found, importance=importance,
+        return Memory(parts=_make_parts(
+            opened, router, path=where, embedder=found, importance=importance,
             clock=clock or SystemClock(), config=config, profile=ranking,
             durability=durability, mode=mode, threads=threads or usable_cores(),
-        )
+        ))  # fmt: skip
     except BaseException:
         _abandon(opened)
         raise
+
+
+def _make_parts(
+    opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
+    importance: ImportanceScorer | None, clock: Clock, config: Config,
+    profile: ScoringProfile, durability: str, mode: str, threads: int,
+) -> Parts:
+    """Every part of a memory, each with the parts that it uses."""
+    store, calls, finder = opened[0].store, Calls(path), Finder(router)
+    checked = CheckedClock(clock)
+    kernel = ParallelKernel(single := store.kernel, threads)
+    # past the cache, whose place is for cues
+    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+    embed = None if model is None else partial(embedded, model)
+    searcher = Searcher(router, kernel, single, config, embed=embed)
+    access, listing = Access(path, mode, opened), Listing(router, finder, config)
+    keeper = Keeper(router, config, checked, [
+        searcher.drop_caches, let_all_go, partial(_empty_embedding_cache, embedder)
+    ])  # fmt: skip
+    sleeper = Sleeper(
+        calls, router, config, checked, ensure=access.ensure, empty_caches=keeper.empty_caches
+    )
+    daemon = ReflectDaemon(sleeper.reflect, router, config)
+    context = WriteContext(
+        router=router, finder=finder, embedder=embedder, importance=importance, clock=checked,
+        config=config, dim=store.dim, speakers=Speakers(speaker_opening),
+    )
+    note_writes = daemon.note_writes
+    writer = Writer(context, expect=searcher.expect, note_writes=note_writes)
+    changer = Changer(context, note_writes=note_writes)
+    probes = Probes(embedder)
+    recaller = Recaller(
+        searcher, listing, finder, embedder=embedder, probes=probes, clock=checked,
+        config=config, profile=profile, dim=store.dim,
+        has_one_user=partial(_has_one_user, router), note_use=changer.note_use,
+    )
+    forgetter = Forgetter(context, note_writes=note_writes)
+    vectors = Vectors(
+        dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
+        can_embed=embedder is not None,
+    )
+    root = store.files.root if store.files.durable else None
+    return Parts(
+        path=path, dim=store.dim, durability=durability, clock=clock, config=config,
+        calls=calls, access=access, kernel=kernel, vectors=vectors, probes=probes,
+        lifetime=Lifetime(
+            access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
+            close_search=searcher.close,
+        ),
+        router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
+        writer=writer, updater=Updater(context, writer, note_writes=note_writes),
+        changer=changer, forgetter=forgetter,
+        forgetting=Forgetting(listing, forgetter, keeper),
+        recaller=recaller, keeper=keeper, sleeper=sleeper, daemon=daemon,
+        exchange=Exchange(listing, writer, vectors, root=root, config=config),
+    )
+
+
+def _has_one_user(router: TierRouter) -> bool:
+    return has_one_user(router.stores())
+
+
+def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
+    """Drop the vectors of cues and texts; what a receipt says of it."""
+    if not isinstance(embedder, CachedEmbedder):
+        return None
+    entries = embedder.stats().entries
+    embedder.clear()
+    return Purged(where="embedding cache", what=f"{counted(entries, 'vector')} dropped",
+                  bytes=4 * embedder.dim * entries)  # fmt: skip
 
 
 def _at_home(path: str) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from spector.arguments import parse_integer, parse_path, parse_switch
 from spector.clock import to_ms
+from spector.config import Config
 from spector.errors import (
     ImportFormatError,
     InvalidInputError,
@@ -20,14 +23,16 @@ from spector.errors import (
     SpectorError,
 )
 from spector.layout import HEADER_BYTES, Flag
-from spector.messages import counted, shown
+from spector.messages import counted, function_or_none, truth
 from spector.records import MemoryRecord
+from spector.search import Listing
+from spector.store.backup import file_beside
 from spector.store.catalog import reserved_last, split_reserved_tags
 from spector.store.core import header_of
 from spector.store.files import Bytes, read_lines, write_lines
-from spector.write import Draft
+from spector.write import Draft, Writer
 
-__all__ = ["Vectors", "export_lines", "import_lines"]
+__all__ = ["Exchange", "Vectors"]
 
 Progress = Callable[[int, int | None], None]
 
@@ -89,11 +94,105 @@ class Vectors:
         )
 
 
-def export_lines(
+class Exchange:
+    """Writes the memories of a selection to a file, and reads them from one.
+
+    Args:
+        root: the directory of the store; None for one in memory.
+    """
+
+    def __init__(
+        self, listing: Listing, writer: Writer, vectors: Vectors, *, root: str | None,
+        config: Config,
+    ) -> None:
+        self._listing = listing
+        self._writer = writer
+        self._vectors = vectors
+        self._root = root
+        self._config = config
+
+    def export(
+        self, target: Any, given: Mapping[str, Any], *, vectors: Any, overwrite: Any,
+        skip_damaged: Any, progress: Progress | None, count: Callable[[], int],
+    ) -> int:
+        """Write a selection to ``target``, which appears whole or not at all; see `Memory.export`.
+
+        Args:
+            count: how many memories there are, for the progress of a full export.
+        """
+        chosen = self._listing.select(given, "export")
+        has_vectors = not self._vectors.can_embed if vectors is None else truth(vectors, "vectors")
+        damaged: list[int] | None = [] if truth(skip_damaged, "skip_damaged") else None
+        place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
+        written = _write(
+            place, self._listing.records(chosen, damaged, proven=True),
+            self._vectors if has_vectors else None,
+            total=count() if chosen.is_everything else None,
+            progress=function_or_none(progress, "progress"),
+        )
+        if damaged:
+            warnings.warn(
+                f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
+                RuntimeWarning, stacklevel=5,  # past the verb and the checks of its arguments
+            )
+        return written
+
+    def import_(
+        self, source: Any, *, change: Callable[[dict[str, Any]], dict[str, Any]] | None,
+        limit: Any, progress: Progress | None,
+    ) -> list[MemoryRecord]:
+        """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
+
+        These are part of the append: a quarantined memory is so from its commit on.
+        """
+        path = parse_path(source, "source")
+        function_or_none(progress, "progress")
+        if limit is not None:
+            limit = parse_integer(limit, "limit", 0, sys.maxsize, "None reads all")
+        if change is not None and not callable(change):
+            raise InvalidInputError(
+                f"change is a {type(change).__name__}",
+                hint="pass a function from a line's dictionary to the one to import",
+            )
+        out: list[MemoryRecord] = []
+        new_ids: dict[int, int] = {}
+        most = min(_BATCH, self._config.batch_records)
+        for start, batch in _batches(path, self._vectors, most, limit):
+            try:
+                stored = self._store(path, batch, change, new_ids)
+            except SpectorError as error:
+                error.add_note(f"{path}: in lines {start} to {start + len(batch) - 1}")
+                raise
+            for entry, record in zip(batch, stored, strict=True):
+                if isinstance(entry.get("id"), int):
+                    new_ids[entry["id"]] = record.id
+            out += stored
+            if progress is not None:
+                progress(len(out), None)
+        return out
+
+    def _store(
+        self, path: str, batch: list[dict[str, Any]],
+        change: Callable[[dict[str, Any]], dict[str, Any]] | None, new_ids: Mapping[int, int],
+    ) -> list[MemoryRecord]:
+        given = batch if change is None else [change(dict(entry)) for entry in batch]
+        given = [e if "recorded_at" in line else _with_source(e, path)
+                 for e, line in zip(given, batch, strict=True)]  # fmt: skip
+        drafts = [
+            self._writer.draft(_arguments(entry, new_ids), {}, names_aliases=True)
+            for entry in given
+        ]
+        for entry, draft in zip(batch, drafts, strict=True):
+            draft.restored = _restored(entry)
+            draft.tags = _with_own_end(draft, entry)
+        return self._writer.store(drafts)
+
+
+def _write(
     path: str, records: Iterable[tuple[MemoryRecord, Bytes]], vectors: Vectors | None, *,
     progress: Progress | None, total: int | None,
 ) -> int:
-    """Write records to ``path``; the file appears whole or not at all. Returns the count."""
+    """Write records to ``path``; returns the count."""
     count = 0
 
     def lines() -> Iterator[str]:
@@ -112,56 +211,6 @@ def export_lines(
     if progress is not None:
         progress(count, total)
     return count
-
-
-def import_lines(
-    draft_of: Callable[[dict[str, Any]], Draft],
-    remember: Callable[[Sequence[Draft]], list[MemoryRecord]],
-    path: str,
-    *,
-    vectors: Vectors,
-    batch_records: int,
-    progress: Progress | None,
-    change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-    limit: int | None = None,
-) -> list[MemoryRecord]:
-    """Store every line of ``path``, with the strength, use and flags that it tells.
-
-    These are part of the append: a quarantined memory is so from the commit on that brings it.
-
-    Args:
-        change: makes another entry of each, before it becomes a memory.
-        limit: lines to read; None for all.
-    """
-    if limit is not None and not _is_count(limit, sys.maxsize):
-        raise InvalidInputError(f"limit is {shown(limit)}", hint="pass a number of lines, or None")
-    if change is not None and not callable(change):
-        raise InvalidInputError(
-            f"change is a {type(change).__name__}",
-            hint="pass a function from a line's dictionary to the one to import",
-        )
-    out: list[MemoryRecord] = []
-    new_ids: dict[int, int] = {}
-    for start, batch in _batches(path, vectors, min(_BATCH, batch_records), limit):
-        try:
-            given = batch if change is None else [change(dict(entry)) for entry in batch]
-            given = [e if "recorded_at" in line else _with_source(e, path)
-                     for e, line in zip(given, batch, strict=True)]  # fmt: skip
-            drafts = [draft_of(_arguments(entry, new_ids)) for entry in given]
-            for entry, draft in zip(batch, drafts, strict=True):
-                draft.restored = _restored(entry)
-                draft.tags = _with_own_end(draft, entry)
-            stored = remember(drafts)
-        except SpectorError as error:
-            error.add_note(f"{path}: in lines {start} to {start + len(batch) - 1}")
-            raise
-        for entry, record in zip(batch, stored, strict=True):
-            if isinstance(entry.get("id"), int):
-                new_ids[entry["id"]] = record.id
-        out += stored
-        if progress is not None:
-            progress(len(out), None)
-    return out
 
 
 def _batches(
@@ -292,7 +341,7 @@ def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:
     return {**entry, "source": os.path.basename(path).encode(errors="replace").decode()}
 
 
-def _arguments(entry: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
+def _arguments(entry: dict[str, Any], new_ids: Mapping[int, int]) -> dict[str, Any]:
     """What ``remember`` takes of a line; ids of others are translated to their new ones."""
     out = {name: entry[name] for name in (*_ARGUMENTS, "content") if entry.get(name) is not None}
     for name in _LINKS:

@@ -205,7 +205,7 @@ def test_numbers_in_the_text_are_true() -> None:
 
 def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=8, durability="relaxed") as memory:
-        db = memory._opened[0].store.catalog.main
+        db = memory._parts.store.catalog.main
         names = [
             name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if not name.startswith(("fulltext_", "sqlite_"))

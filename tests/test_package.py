@@ -8,6 +8,7 @@ own listings and fresh interpreters, never the state of this process.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.metadata
 import inspect
@@ -107,6 +108,17 @@ def test_nothing_public_is_missing_from_the_list() -> None:
     assert own - set(spector.__all__) == set()
 
 
+def test_type_checkers_read_the_same_names() -> None:
+    """The stub re-exports each public name, and from where it is."""
+    stub = ast.parse((REPO / "spector" / "__init__.pyi").read_text(encoding="utf-8"))
+    found = {
+        each.asname: getattr(importlib.import_module(node.module or ""), each.name)
+        for node in stub.body if isinstance(node, ast.ImportFrom) for each in node.names
+    }
+    assert sorted(map(str, found)) == sorted(spector.__all__)
+    assert [name for name, value in found.items() if value is not getattr(spector, str(name))] == []
+
+
 def test_dir_shows_the_public_names() -> None:
     assert set(spector.__all__) <= set(dir(spector))
 
@@ -148,7 +160,8 @@ def package_files() -> set[str]:
     for folder in ("providers/data", "cli/data"):
         files |= {path for path in (REPO / "spector" / folder).rglob("*") if path.is_file()}
     files = {path for path in files if "__pycache__" not in path.parts}
-    return {path.relative_to(REPO).as_posix() for path in files} | {"spector/py.typed"}
+    typed = {"spector/py.typed", "spector/__init__.pyi"}
+    return {path.relative_to(REPO).as_posix() for path in files} | typed
 
 
 def test_the_source_distribution_carries_c_sources_tests_and_licences(tmp_path: Path) -> None:

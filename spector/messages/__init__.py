@@ -12,6 +12,7 @@ from spector.messages.suggestions import (
     no_attribute,
     refuse_unknown,
     with_hints,
+    with_keywords,
 )
 from spector.messages.values import (
     function_or_none,
@@ -36,4 +37,5 @@ __all__ = [
     "shown",
     "truth",
     "with_hints",
+    "with_keywords",
 ]

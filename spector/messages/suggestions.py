@@ -18,7 +18,7 @@ from spector.errors import InvalidInputError, UnknownArgumentError
 
 __all__ = [
     "checks_arguments", "hint_for_argument", "made_by", "no_attribute", "refuse_unknown",
-    "with_hints",
+    "with_hints", "with_keywords",
 ]
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
@@ -103,7 +103,6 @@ _KEYWORDS: Final = _table({
     "text": "content message new_text data memory body value",
     "target": "id ids memory_id memory_ids record_id record_ids doc_id uuid memory key file"
     " filename path dest output out",
-    "record_id": "id ids memory_id doc_id uuid memory key",
     "vector": "embedding embeddings query_embedding query_embeddings query_vector emb vectors",
     "metadata": "meta metadatas payload properties attributes extra custom custom_metadata",
     "tags": "tag labels label keywords topics categories",
@@ -142,7 +141,7 @@ _FIRST: Final = {
     "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
     "forget": ("target", "purge", "verify", "include_protected", "skip_protected"),
     "records": ("as_of",),
-    "remember_many": ("items", "progress"), "update": ("target",),
+    "remember": ("text_or_message",), "remember_many": ("items", "progress"), "update": ("target",),
 }  # fmt: skip
 
 
@@ -223,6 +222,25 @@ def with_hints(made: _Class) -> _Class:
         if isinstance(member, FunctionType) and not name.startswith("_"):
             setattr(made, name, checks_arguments(f"{made.__name__}.{name}")(member))
     return made
+
+
+def with_keywords(fields: type) -> Callable[[_Call], _Call]:
+    """A function with the keys of a ``TypedDict`` in its signature, in place of ``**``."""
+
+    def decorate(function: _Call) -> _Call:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        keys = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None,
+                annotation=getattr(of, "__forward_arg__", of),
+            )
+            for name, of in fields.__annotations__.items()
+        ]
+        function.__dict__["__signature__"] = signature.replace(parameters=[*own, *keys])
+        return function
+
+    return decorate
 
 
 def made_by(how: str) -> Callable[[_Call], _Call]:

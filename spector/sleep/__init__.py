@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from spector.sleep.cycle import (
-    reflect_once,
-)
 from spector.sleep.daemon import (
     ReflectDaemon,
+)
+from spector.sleep.sleeper import (
+    Sleeper,
 )
 
 __all__ = [
     "ReflectDaemon",
-    "reflect_once",
+    "Sleeper",
 ]

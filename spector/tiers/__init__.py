@@ -8,16 +8,22 @@ from spector.tiers.base import (
     PlacesByUser,
     TierStore,
 )
+from spector.tiers.finder import (
+    Finder,
+    unknown,
+)
 from spector.tiers.router import (
     TierRouter,
     default_tiers,
 )
 
 __all__ = [
+    "Finder",
     "PartitionedTier",
     "Placement",
     "PlacesByUser",
     "TierRouter",
     "TierStore",
     "default_tiers",
+    "unknown",
 ]

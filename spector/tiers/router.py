@@ -99,6 +99,11 @@ class TierRouter:
         """The distinct stores that keep the bytes of some tiers."""
         return list(dict.fromkeys(tier.store for tier in (tiers or self)))
 
+    def durable_store(self) -> Store:
+        """The store on disk, or the only one."""
+        stores = self.stores()
+        return next((store for store in stores if store.files.durable), stores[0])
+
     def partitions(
         self, view: View, tiers: Iterable[TierStore], *, min_ms: int, max_ms: int
     ) -> list[Partition]:

@@ -16,6 +16,9 @@ from spector.upkeep.counting import (
 from spector.upkeep.erasure import (
     is_overdue,
 )
+from spector.upkeep.keeper import (
+    Keeper,
+)
 from spector.upkeep.ordering import (
     cluster_due,
 )
@@ -27,6 +30,7 @@ from spector.upkeep.sealing import (
 )
 
 __all__ = [
+    "Keeper",
     "cluster_due",
     "compact_all",
     "count_of",

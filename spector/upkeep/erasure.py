@@ -76,7 +76,7 @@ def erase_rest(
         needles: what to search for; None searches for nothing.
     """
     stores = router.stores()
-    durable = next((store for store in stores if store.files.durable), stores[0])
+    durable = router.durable_store()
     purged = [_purged_partition(row) for row in rewritten]
     broken = {each["path"] for each in failed}
     pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from spector.write.draft import (
+from spector.write.changing import (
+    Changer,
+)
+from spector.write.context import (
+    WriteContext,
+)
+from spector.write.drafts import (
     FIELDS,
     Draft,
+    Memories,
+    MemoryFields,
+    Named,
     make_draft,
-    with_aliases,
+)
+from spector.write.forgetting import (
+    Forgetter,
+    Manner,
 )
 from spector.write.reembed import (
     reembed_store,
@@ -15,21 +27,29 @@ from spector.write.source_models import (
     source_model,
 )
 from spector.write.speakers import (
-    draft_words,
+    Speakers,
+)
+from spector.write.updating import (
+    Updater,
 )
 from spector.write.writer import (
     Writer,
-    unknown,
 )
 
 __all__ = [
     "FIELDS",
+    "Changer",
     "Draft",
+    "Forgetter",
+    "Manner",
+    "Memories",
+    "MemoryFields",
+    "Named",
+    "Speakers",
+    "Updater",
+    "WriteContext",
     "Writer",
-    "draft_words",
     "make_draft",
     "reembed_store",
     "source_model",
-    "unknown",
-    "with_aliases",
 ]

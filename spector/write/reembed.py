@@ -13,7 +13,7 @@ from spector.store.files import Bytes
 from spector.store.partitions import image_rows
 from spector.store.rewriting import Progress, rewrite_all
 from spector.store.words import spoken_words
-from spector.write.encode import reseal
+from spector.write.drafts import reseal
 
 __all__ = ["reembed_store"]
 

@@ -32,7 +32,7 @@ from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, header_of, verified_image
 from spector.store.files import Bytes
 from spector.tiers import TierRouter, TierStore
-from spector.write.encode import reseal
+from spector.write.drafts import reseal
 
 __all__ = ["Naming", "is_vector_of", "namings"]
 

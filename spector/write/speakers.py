@@ -34,7 +34,7 @@ from spector.layout import CERTAIN
 from spector.records import MemoryRecord
 from spector.store.core import Store
 from spector.store.words import Said, newest
-from spector.write.draft import Draft
+from spector.write.drafts import Draft
 
 __all__ = [
     "Opens", "Reading", "Speakers", "draft_words", "name_speakers", "with_room", "without_speaker",

@@ -35,7 +35,7 @@ from spector.store.catalog import (
 )
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction
-from spector.write.draft import Draft
+from spector.write.drafts import Draft
 
 __all__ = [
     "Ending", "apply", "endings", "inherited", "moved", "refuse_new_end", "reinstated",

@@ -20,7 +20,7 @@ import pytest
 import spector
 from spector import Memory, RecallOptions
 from spector.messages.values import items_of, reading, said, shown, truth
-from spector.write.draft import FIELDS
+from spector.write.drafts.draft import FIELDS
 from tests.fakes import FakeEmbedder
 
 

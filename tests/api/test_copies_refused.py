@@ -34,13 +34,13 @@ PARTS: dict[str, Callable[[Memory], Any]] = {
     "memory": lambda m: m,
     "daemon": lambda m: m.daemon,
     "a verb": lambda m: m.recall,
-    "store": lambda m: m._opened[0].store,
-    "catalog": lambda m: m._opened[0].store.catalog,
-    "lock": lambda m: m._opened[0].lock,
-    "kernel": lambda m: m._kernel,
-    "reader": lambda m: m._reader,
-    "writer": lambda m: m._writer,
-    "map": lambda m: next(iter(m._opened[0].store.segments.values())).records().base.base,
+    "store": lambda m: m._parts.store,
+    "catalog": lambda m: m._parts.store.catalog,
+    "lock": lambda m: m._parts.access.opened[0].lock,
+    "kernel": lambda m: m._parts.kernel,
+    "reader": lambda m: m._parts.searcher,
+    "writer": lambda m: m._parts.writer,
+    "map": lambda m: next(iter(m._parts.store.segments.values())).records().base.base,
 }
 
 

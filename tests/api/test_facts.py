@@ -539,7 +539,7 @@ def test_lines_by_hand_may_say_what_supersedes_what(memory: Memory, tmp_path: Pa
 def test_damage_to_a_link_is_seen(tmp_path: Path) -> None:
     with mind(tmp_path / "mind") as memory:
         moved(memory)
-        memory._opened[0].store.catalog.main.execute(
+        memory._parts.store.catalog.main.execute(
             "UPDATE record SET valid_until_ms = NULL"
         )
         assert "I17" in {problem.code for problem in memory.check().problems}

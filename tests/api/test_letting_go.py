@@ -79,9 +79,10 @@ def change(memory: Memory) -> None:
 
 def parts_of(memory: Memory) -> dict[str, weakref.ref[Any]]:
     """What a memory is made of, by name, with the arrays of its indexes and words."""
-    found: dict[str, Any] = {"memory": memory, "reader": memory._reader, "writer": memory._writer}
-    for n, each in enumerate(memory._opened):
-        store, words = each.store, memory._reader._lexical._words[n]
+    parts = memory._parts
+    found: dict[str, Any] = {"memory": memory, "reader": parts.searcher, "writer": parts.writer}
+    for n, each in enumerate(memory._parts.access.opened):
+        store, words = each.store, memory._parts.searcher._lexical._words[n]
         found |= {f"store {n}": store, f"catalog {n}": store.catalog, f"words {n}": words._index,
                   f"indexes {n}": store.partitions.indexes}  # fmt: skip
         if words._index._recent:
@@ -248,9 +249,9 @@ def test_the_error_of_a_scan_with_helpers_keeps_no_table(monkeypatch: pytest.Mon
     def work() -> None:
         with opened(":memory:", threads=2) as memory:
             fill(memory)
-            memory._kernel._chunk_bytes = 64
+            memory._parts.kernel._chunk_bytes = 64
             memory.recall(vector=vector())
-            kernel = memory._kernel._kernel
+            kernel = memory._parts.kernel._kernel
             parts.update(parts_of(memory))
 
             class Failing:
@@ -260,7 +261,7 @@ def test_the_error_of_a_scan_with_helpers_keeps_no_table(monkeypatch: pytest.Mon
                 def scan(self, *_: Any, **__: Any) -> None:
                     raise MemoryError
 
-            monkeypatch.setattr(memory._kernel, "_kernel", Failing())
+            monkeypatch.setattr(memory._parts.kernel, "_kernel", Failing())
             memory.recall(vector=vector())
 
     with contextlib.suppress(MemoryError):
@@ -295,7 +296,7 @@ def test_the_last_error_of_a_daemon_does_not_keep_its_memory(
         failed.set()
         raise ValueError("a bug")
 
-    monkeypatch.setattr("spector.memory.reflect_once", fail)
+    monkeypatch.setattr("spector.sleep.sleeper.reflect_once", fail)
     memory.daemon.start()
     assert failed.wait(60)
     memory.close()
@@ -341,9 +342,11 @@ def test_a_memory_that_a_child_drops_is_its_parent_s_as_before(store_path: Path)
 def test_helping_threads_leave_nothing_behind(helpers: int) -> None:
     with opened(":memory:", threads=1 + helpers) as memory:
         fill(memory)
-        memory._kernel._chunk_bytes = 64
+        memory._parts.kernel._chunk_bytes = 64
         memory.recall(vector=vector())
-        idle, threads = weakref.ref(memory._kernel), [*map(weakref.ref, memory._kernel._helpers)]
+        kernel = memory._parts.kernel
+        idle, threads = weakref.ref(kernel), [*map(weakref.ref, kernel._helpers)]
+        del kernel
     for each in threads:
         thread = each()
         if thread is not None:
@@ -399,7 +402,7 @@ def test_what_a_collector_has_finalised_before_its_memory_is_no_error(
     """It calls finalisers in any order: SQLite's connection may be closed already."""
     agent = _Agent(opened(":memory:"))
     fill(agent.memory, 40)
-    agent.memory._opened[0].store.catalog.main.close()
+    agent.memory._parts.store.catalog.main.close()
     del agent
     with pytest.warns(ResourceWarning, match="was not closed"):
         gc.collect()

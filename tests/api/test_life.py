@@ -331,7 +331,7 @@ def test_an_import_commits_strength_and_flags_together_with_the_memory(
     }
     (tmp_path / "in.jsonl").write_text(json.dumps(entry), encoding="utf-8")
     with own_vectors(clock=clock) as memory:
-        store = memory._opened[0].store
+        store = memory._parts.store
         seen: list[dict[str, Any]] = []
         publish = store.publish
 

@@ -163,7 +163,7 @@ def a_small_journal_is_emptied_sooner(path: Path) -> None:
             for n in range(30):
                 memory.remember(f"n {n}")
             sql = "SELECT count(*) FROM journal"
-            left[size] = memory._opened[0].store.catalog.main.execute(sql).fetchone()[0]
+            left[size] = memory._parts.store.catalog.main.execute(sql).fetchone()[0]
     assert left[1024] < 10
     assert left[1 << 20] >= 30
 

@@ -496,7 +496,7 @@ def test_what_moves_between_two_looks_is_not_shown(
         memory.update(first, pinned=True, move_to={"user_id": "v"})
         return found(*args)
 
-    monkeypatch.setattr("spector.memory.current_image", moving)
+    monkeypatch.setattr("spector.tiers.finder.current_image", moving)
     with pytest.raises(UnknownRecordError):
         memory.get(first, user_id="u")
     assert memory.get(first).user_id == "v"

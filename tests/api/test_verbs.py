@@ -525,7 +525,7 @@ def test_forgotten_words_are_in_no_byte_of_any_file_after_compact(
     words = ("swordfish", "vault", "aardvark", "bandicoot", "bilby", "capybara", "dugong",
              "echidna", "fossa", "gerenuk")  # fmt: skip
     assert all(files_with(store_path, word) for word in words)
-    image = memory._vectors.of(image_of(memory, secret.id))
+    image = memory._parts.vectors.of(image_of(memory, secret.id))
     assert image is not None
     memory.forget(secret.id)
     report = memory.compact()

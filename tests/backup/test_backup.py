@@ -391,7 +391,7 @@ def test_a_reader_of_a_backup_that_is_replaced_does_not_mix_the_two(mind: Path) 
             fill(memory, 3, start=100)
             memory.backup(dest)
             assert len(reader.recall(vector=cue, k=500)) == before
-            catalog = reader._opened[0].store.catalog
+            catalog = reader._parts.store.catalog
             with (  # as a second thread would have it
                 catalog.reading(), pytest.raises(spector.StoreError, match="another file")
             ):

@@ -295,10 +295,10 @@ def test_a_migration_of_several_steps_goes_on_where_it_stopped(
 
 
 def test_bits_of_a_migrated_record_are_those_of_a_new_one(tmp_path: Path) -> None:
-    from spector.write.encode import bloom_of
+    from spector.write.drafts.encode import bloom_of
 
     with make.open_small(str(unpack(1, "closed", tmp_path))) as memory:
-        rows = memory._opened[0].store.catalog.fetch([r.id for r in memory]).values()
+        rows = memory._parts.store.catalog.fetch([r.id for r in memory]).values()
     assert len(rows) > 15
     for row in rows:
         wanted = bloom_of(row.tags, row.user_id, row.agent_id, row.session_id)

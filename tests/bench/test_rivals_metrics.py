@@ -174,7 +174,7 @@ def test_scans_are_of_the_table_that_recall_scans(small: workload.Workload) -> N
     assert store.table.counts.sum() == 400
     if get_kernel().indexes:
         assert all(part.index is not None for part in store.table.parts)
-    assert store.memory._reader._scanner is store.scanned.kernel, "the spy is gone"
+    assert store.memory._parts.searcher._scanner is store.scanned.kernel, "the spy is gone"
     store.close()
     straight = spector_store.SpectorStore(exact=True, straight=True)
     straight.open(small, small.folder / "store", 1)

@@ -621,7 +621,7 @@ def test_an_export_imported_with_options_brings_nothing_back_as_current(
         old = memory.remember("Ann lives in Rome", vector=[1, 0, 0, 0], tags=["home"])
         memory.remember("Ann lives in Oslo", vector=[1, 0, 0, 0], supersedes=old)
         bad = memory.remember("ignore all that", vector=[0, 1, 0, 0])
-        memory._writer.set_flag(bad.id, Flag.QUARANTINED, True)
+        memory._parts.changer.set_flag(bad.id, Flag.QUARANTINED, True)
         memory.reinforce(old.id)
         memory.export(tmp_path / "out.jsonl", vectors=True)
     told = run("import", tmp_path / "new", tmp_path / "out.jsonl", *more, "--json")

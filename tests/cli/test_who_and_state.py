@@ -104,7 +104,7 @@ def test_a_quarantined_memory_is_marked(run: Run, tmp_path: Path) -> None:
     mind = tmp_path / "mind"
     record_id = remembered(run, mind, "Obey the next line.")
     with spector.open(mind) as memory:
-        memory._writer.set_flag(record_id, spector.Flag.QUARANTINED, True)
+        memory._parts.changer.set_flag(record_id, spector.Flag.QUARANTINED, True)
     shown = run("recall", mind, "obey", "--include", "quarantined").out
     assert cells(shown, record_id)["state"] == "quarantined"
 

@@ -132,7 +132,7 @@ def _afterwards(
     stage: Stage, trouble: Trouble, memory: spector.Memory, told: list[str], report: Report
 ) -> list[str]:
     """Ask the open store itself, then close it."""
-    store, wrong = memory._opened[0].store, []
+    store, wrong = memory._parts.store, []
     if store.is_open and store.failed:
         report.outcome += ", failed"
         for name, call in _CALLS.items():

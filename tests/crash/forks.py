@@ -119,8 +119,9 @@ def descriptor_of_a_killed_holder(lets_go: bool) -> dict[str, Any]:
         def parent() -> None:
             memory = open_tiny(path)
             _put(memory, "m")
-            assert memory._opened[0].lock is not None
-            inherited = os.dup(memory._opened[0].lock._fd)  # the hook does not know this one
+            lock = memory._parts.access.opened[0].lock
+            assert lock is not None
+            inherited = os.dup(lock._fd)  # the hook does not know this one
             if os.fork() == 0:
                 os.close(say_go)
                 os.write(tell, str(os.getpid()).encode())
@@ -170,7 +171,7 @@ def child_exit_keeps_later_commits() -> list[str]:
             os.close(stop)
             os.write(told, b"x")
             os.read(go, 1)
-            connections = [opened.store.catalog.main for opened in memory._opened]
+            connections = [opened.store.catalog.main for opened in memory._parts.access.opened]
             memory.close()
             del memory
             for connection in connections:
@@ -257,7 +258,7 @@ def use_in_a_child_forked_while_a_thread_has_the_lock() -> list[str]:
 def _stuck(memory: spector.Memory, verbs: list[Callable[[], object]]) -> list[str]:
     prepared, begun = iter(memory), iter(memory)
     next(begun)
-    store = memory._opened[0].store
+    store = memory._parts.store
     of_store = walk(store, memory._tier_name, "1", ())
     entered, leave = threading.Event(), threading.Event()
 
@@ -280,14 +281,14 @@ def _stuck(memory: spector.Memory, verbs: list[Callable[[], object]]) -> list[st
     finally:
         leave.set()  # or closing would wait for that thread
         thread.join()
-    return [] if code == 0 else [f"mode {memory._mode}: the child ended with {code}"]
+    return [] if code == 0 else [f"mode {memory._parts.access.mode}: the child ended with {code}"]
 
 
 def close_in_a_child_forked_during_a_commit() -> list[str]:
     """The lock of a store may be held by a thread that does not exist in the child."""
     warm_up()
     with scratch() as root, open_tiny(os.path.join(root, "mind")) as memory:
-        store = memory._opened[0].store
+        store = memory._parts.store
         entered, leave = threading.Event(), threading.Event()
 
         def hold() -> None:

@@ -189,7 +189,7 @@ def _reflect(scene: Scene) -> None:
 def _half_ordered(folder: str, done: list[str]) -> list[str]:
     with open_tiny(store_in(folder), mode="r") as reader:
         found = [p.headers()["centroid"].tolist()
-                 for p in reader._router["semantic"].store.view().partitions if p.state]
+                 for p in reader._parts.router["semantic"].store.view().partitions if p.state]
     return [f"half in order: {c}" for c in found if 0 in c and any(c)]
 
 
@@ -334,7 +334,7 @@ def _everything(scene: Scene) -> None:
     scene.did("forget")
     memory.checkpoint()
     scene.did("checkpoint")
-    memory._clock.advance(days=3)  # type: ignore[attr-defined]
+    memory._parts.clock.advance(days=3)  # type: ignore[attr-defined]
     memory.reflect()
     scene.did("reflect")
     remember(memory, "omega version 0")

@@ -62,7 +62,7 @@ def life(recorder: Recorder, durability: str = "strict") -> None:
     recorder.safe()
     memory.forget(ids["delta"])
     memory.forget(ids["fact1"])
-    memory._clock.advance(days=3)  # type: ignore[attr-defined]
+    memory._parts.clock.advance(days=3)  # type: ignore[attr-defined]
     memory.reflect()
     memory.remember_many(_all("omega"))
     memory.export(os.path.join(recorder.top, "out.jsonl"))
@@ -199,7 +199,7 @@ def erase(recorder: Recorder, durability: str = "strict") -> None:
     memory.update(kept, text="two again", vector=vector("two again", DIM), tags=[], metadata={})
     recorder.done(memory.compact().receipt, more)
     memory.forget(last)
-    memory._clock.advance(days=3)  # type: ignore[attr-defined]
+    memory._parts.clock.advance(days=3)  # type: ignore[attr-defined]
     recorder.done(memory.reflect().compaction.receipt, most)
     memory.remember_many(_all("zeta", tier="semantic"))
     memory.checkpoint()

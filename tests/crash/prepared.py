@@ -63,9 +63,9 @@ def dirty(folder: str) -> None:
 
     def killed() -> None:
         memory = open_tiny(store_in(folder), at=START + timedelta(days=2))
-        memory._config = replace(memory._config, checkpoint_bytes=1 << 20)
-        for store in memory._router.stores():
-            store.config = memory._config
+        config = replace(memory._parts.config, checkpoint_bytes=1 << 20)
+        for store in memory._parts.router.stores():
+            store.config = config
         ids = ids_of(memory)
         memory.remember_many([item(f"late{n} version 0") for n in range(3)])
         memory.update(ids["new0"], text="new0 version 1", vector=vector_of("new0 version 1"))

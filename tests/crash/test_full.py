@@ -208,7 +208,7 @@ def test_closing_on_a_full_disk_is_no_error(small_disk: Path, durability: str, l
     assert isinstance(error, StoreFullError), error
     acked |= more
     memory.close()
-    assert not memory._opened[0].store.failed
+    assert not memory._parts.store.failed
     ballast.unlink()
     with open_tiny(path) as memory:
         assert texts_of(memory) == acked
@@ -233,7 +233,7 @@ def test_file_size_limit_is_a_typed_error(
             assert type(error) is expected, repr(error)
             assert error.message
             assert error.hint
-            store = memory._opened[0].store
+            store = memory._parts.store
             assert store.failed == (expected is StoreError)
             if store.failed:
                 with pytest.raises(StoreFailedError):
@@ -310,7 +310,7 @@ def test_closing_that_cannot_note_the_last_id_leaves_no_store_open_without_a_loc
     def no_room() -> None:
         raise StoreFullError("no room for the last id", hint="free some space")
 
-    monkeypatch.setattr(memory._writer, "keep_last_id", no_room)
+    monkeypatch.setattr(memory._parts.lifetime, "_keep_last_id", no_room)
     with pytest.raises(StoreFullError, match="last id"):
         memory.close()
     with open_tiny(str(store_path)) as other:

@@ -96,7 +96,7 @@ def _leave(disk: Path, left: int) -> None:
 
 def _sound(memory: spector.Memory, alive: dict[int, str]) -> None:
     assert texts_of(memory) == alive
-    assert not memory._opened[0].store.failed
+    assert not memory._parts.store.failed
     assert [str(problem) for problem in memory.check().problems] == []
     for text in [*alive.values()][:: max(1, len(alive) // 3)]:
         hits = memory.recall(vector=vector_of(text), k=1, lexical=False, profile="similarity")

@@ -230,7 +230,7 @@ def test_a_look_at_a_catalog_in_memory_that_never_saw_its_exit_frees_its_lock() 
     """Or every other thread waits for it for good."""
     with spector.open(":memory:", embedder=None, dim=3) as memory:
         memory.remember("north", vector=[0, 1, 0])
-        catalog = memory._opened[0].store.catalog
+        catalog = memory._parts.store.catalog
         free: list[bool] = []
 
         def ask() -> None:
@@ -263,7 +263,7 @@ def test_a_look_at_a_catalog_that_never_saw_its_exit_gives_its_connection_back(
     """Or a descriptor, and with a snapshot the log's growth, stay with each interrupt."""
     with spector.open(tmp_path / "mind", embedder=None, dim=3) as memory:
         memory.remember("north", vector=[0, 1, 0])
-        catalog = memory._opened[0].store.catalog
+        catalog = memory._parts.store.catalog
         lent: list[object] = []
 
         @entry
@@ -415,7 +415,7 @@ def test_a_partition_that_was_opened_for_one_look_is_closed_by_the_end_of_the_ca
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
         memory.remember("a rope")
         memory.checkpoint()
-        (segment,) = (each for each in memory._opened[0].store.segments.values())
+        (segment,) = (each for each in memory._parts.store.segments.values())
         segment.release()
         call = Call()
         begin(call)

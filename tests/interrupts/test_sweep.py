@@ -87,9 +87,9 @@ def test_every_public_verb_is_swept(model: Scene, monkeypatch: pytest.MonkeyPatc
     for name, job in {**WRITING, **READING}.items():
         scene = copied(model, model.folder.parent / "scene")
         scene.memory = scene.opened()
-        before = scene.memory._opened[0].store.head.change_seq
+        before = scene.memory._parts.store.head.change_seq
         job(scene)
-        store = scene.memory._opened[0].store
+        store = scene.memory._parts.store
         assert name not in WRITING or not store.is_open or store.head.change_seq > before or (
             name == "checkpoint"
         ), f"{name} changes nothing"

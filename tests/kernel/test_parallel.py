@@ -297,8 +297,8 @@ def test_recall_answers_the_same_on_any_number_of_threads(
                 memory.recall(vector=given[0], k=40, **ask)
                 for ask in ({}, {"tags": ["t1"]}, {"where": {"a": 1}}, {"cue": "n 7"})
             ]
-            helpers = len(memory._kernel._helpers)
+            helpers = len(memory._parts.kernel._helpers)
             assert (helpers > 0) == (threads > 1)
-        assert not memory._kernel._helpers
+        assert not memory._parts.kernel._helpers
         answers.append([[(h.text, h.score) for h in each] for each in hits])
     assert answers[0] == answers[1]

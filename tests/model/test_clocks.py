@@ -152,7 +152,7 @@ def test_every_edge_of_time_is_kept_found_and_put_away_by_its_day(
             memory.forget(_put(memory, "a hole", event_time=_at(-1)).id)
             memory.compact()
         days = {str(_at(ms).date()) for ms in EDGES.values()}
-        paths = {s.row.path[9:19] for s in memory._opened[0].store.segments.values()}
+        paths = {s.row.path[9:19] for s in memory._parts.store.segments.values()}
         assert paths == days
     with _open(tmp_path / "mind", ManualClock(START)) as memory:
         assert {r.text: r.event_ms for r in memory} == EDGES

@@ -43,7 +43,7 @@ def _open(path: str | Path, clock: ManualClock) -> spector.Memory:
 
 
 def _day_file(memory: spector.Memory, record_id: int) -> str:
-    store = memory._opened[0].store
+    store = memory._parts.store
     row = store.catalog.fetch([record_id])[record_id]
     return store.segments[row.segment_id].row.path[len("episodic/") :][:10]
 
@@ -73,7 +73,7 @@ def test_an_instant_is_one_day_in_every_zone(edge: int, proof: Proof) -> None:
                 found = [r.id for r in memory.records(time_range=window)]
                 assert found[-1] == record.id
                 assert len(found) == len(memory)
-        assert {p.day for p in memory._opened[0].store.view().partitions} == {
+        assert {p.day for p in memory._parts.store.view().partitions} == {
             to_ms(instant) // 86_400_000
         }
     proof("T19", zones=len(zones), wrong_days=0)
@@ -146,7 +146,7 @@ def test_the_zone_of_the_process_decides_nothing(own_zone: list[str], tmp_path: 
 
 def _processed(memory: spector.Memory) -> set[int]:
     """Ids in partitions that sleep is done with."""
-    segments = memory._opened[0].store.segments.values()
+    segments = memory._parts.store.segments.values()
     return {
         int(record_id)
         for segment in segments if segment.row.state == PartitionState.REFLECTABLE

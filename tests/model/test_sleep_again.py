@@ -64,7 +64,7 @@ def _tired(path: str) -> None:
 
 def _state(memory: spector.Memory) -> dict[str, Any]:
     """All that sleep may change and that anybody could notice."""
-    store = memory._opened[0].store
+    store = memory._parts.store
     partitions = []
     for segment in store.segments.values():
         row, headers = segment.row, segment.partition().headers()

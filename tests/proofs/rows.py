@@ -15,7 +15,7 @@ _GROUND: Final = ("errors", "layout", "clock", "config", "records", "process")
 #: calls on; the rows about every verb name them
 _DURABLE: Final = (
     *_GROUND, "store", "tiers", "lexical", "kernel", "native", "write", "upkeep", "sleep",
-    "assembly",
+    "assembly", "parts",
 )  # fmt: skip
 #: names that stand for several rooms
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
@@ -23,7 +23,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "durable": _DURABLE,
     "engine": (
         *_DURABLE, "arguments", "search", "recall", "language", "providers", "exchange", "messages",
-        "memory", "api",
+        "forgetting", "memory", "api",
     ),
 }  # fmt: skip
 

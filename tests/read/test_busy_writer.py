@@ -37,7 +37,7 @@ def _update(memory: spector.Memory, record_id: int, text: str) -> None:
 
 
 def _store(memory: spector.Memory) -> Any:
-    return memory._opened[0].store
+    return memory._parts.store
 
 
 def _before_each(
@@ -77,7 +77,7 @@ def test_recall_beside_a_writer_that_moves_memories_and_checkpoints_all_the_time
                 _update(writer, record_id, f"m{record_id} at {turn}")
             writer.checkpoint()
 
-        inner: Any = reader._reader
+        inner: Any = reader._parts.searcher
         calls = _before_each(monkeypatch, inner, "_answer", busy)
         for _ in range(3):
             assert {hit.id for hit in reader.recall(vector=vector_of("x"), k=9)} == set(ids)

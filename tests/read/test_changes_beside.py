@@ -77,7 +77,7 @@ def _during(
     monkeypatch: pytest.MonkeyPatch, memory: Memory, work: Callable[[], object], times: int
 ) -> list[int]:
     """``work`` is done in the snapshot of each of so many attempts; returns their numbers."""
-    reader: Any = memory._reader
+    reader: Any = memory._parts.searcher
     real, calls = reader._answer, []
 
     def wrapped(*args: Any) -> Any:
@@ -116,7 +116,7 @@ def test_the_parts_of_a_compound_cue_are_of_one_moment(
     with _town(store_path, mode) as (town, memory):
         _during(monkeypatch, memory, town.move, 99)
         cue = "Where does Ann live now? And when did the noise begin to be so loud?"
-        assert len(split(cue, memory._reader.speakers())) > 1
+        assert len(split(cue, memory._parts.searcher.speakers())) > 1
         hits = memory.recall(cue, vector=vector(1), user_id="ann", compound=True)
         assert len(hits) == 1, texts(hits)
 
@@ -181,7 +181,7 @@ def test_a_flag_that_is_late_in_the_partition_shows_nothing_superseded(store_pat
     with _town(store_path, "rw") as (town, memory):
         old = town.now
         town.move()
-        store: Any = memory._opened[0].store
+        store: Any = memory._parts.store
         row = store.catalog.fetch([old])[old]
         block = bytearray(row.mutable)
         block[0] &= ~int(Flag.SUPERSEDED)

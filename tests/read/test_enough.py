@@ -61,8 +61,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Memory, _Asked, lis
                 ["rare", "common"] if n < 12 else ["common"] if n < 300 else strange)}
             for n in range(900)
         ])
-        kernel = _Asked(memory._reader._scanner)
-        monkeypatch.setattr(memory._reader, "_scanner", kernel)
+        kernel = _Asked(memory._parts.searcher._scanner)
+        monkeypatch.setattr(memory._parts.searcher, "_scanner", kernel)
         yield memory, kernel, ids(made)
 
 
@@ -127,7 +127,7 @@ def test_what_is_remembered_of_filters_is_bounded(
     memory, _, _ = asked
     for n in range(600):
         memory.recall(vector=_cue(), k=1, tags=[f"tag {n}"])
-    assert len(memory._reader._by_score._enough) <= 256
+    assert len(memory._parts.searcher._by_score._enough) <= 256
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -34,7 +34,7 @@ def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
 
 
 def _modify(memory: Memory, *modifiers: MakeModifier) -> None:
-    memory._reader._by_evidence._modifiers = modifiers
+    memory._parts.searcher._by_evidence._modifiers = modifiers
 
 
 def _found(memory: Memory, k: int = 5) -> list[tuple[int, float, Any]]:

@@ -98,7 +98,7 @@ def test_a_reader_that_failed_once_does_not_stay_behind(
         with spector.open(store_path, mode="r", embedder=FakeEmbedder(dim=DIM)) as reader:
             assert len(reader) == 1
             memory.remember("two")
-            store: Any = reader._opened[0].store
+            store: Any = reader._parts.store
 
             def broken(*_: Any) -> None:
                 monkeypatch.undo()
@@ -117,7 +117,7 @@ def test_a_memory_that_appears_between_view_and_words_ends_no_recall(
     """A catalog in memory knows no moments: the words may be of memories that the view lacks."""
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
         kept = memory.remember("rarity here", vector=np.ones(DIM))
-        channel = memory._reader._lexical
+        channel = memory._parts.searcher._lexical
         real, late = channel.at, []
 
         def at(*args: Any) -> Any:
@@ -140,7 +140,7 @@ def test_a_memory_that_moves_between_view_and_words_is_found_by_its_words(
     with spector.open(":memory:", embedder=None, dim=DIM, config=config) as memory:
         memory.remember_many([{"text": f"filler {n}", "vector": np.ones(DIM)} for n in range(50)])
         told = memory.remember("rarity here", vector=-np.ones(DIM))
-        channel = memory._reader._lexical
+        channel = memory._parts.searcher._lexical
         real, moves = channel.at, []
 
         def at(*args: Any) -> Any:

@@ -31,7 +31,7 @@ def told(memory: Memory) -> Memory:
 
 
 def signals(memory: Memory, cue: str | None) -> Signals:
-    memory._probes.beside(cue, make=True)  # as a context does
+    memory._parts.probes.beside(cue, make=True)  # as a context does
     found = memory.recall(cue).signals
     assert found is not None
     return found
@@ -68,7 +68,7 @@ def test_likeness_is_counted_above_what_questions_about_something_else_reach(
     """The same cosine is much where unrelated questions reach little, and little where they reach
     as much; how alike the memories are to each other does not matter."""
     axes = np.eye(memory.dim, dtype=np.float32)
-    probes = memory._probes.beside("zebra", make=True)
+    probes = memory._parts.probes.beside("zebra", make=True)
     assert probes is not None
     cue = axes[0] + 2 * axes[30]
 
@@ -108,7 +108,7 @@ def _note(memory: Memory, n: int) -> int:
 
 def _likeness(memory: Memory) -> float | None:
     cue = np.eye(memory.dim)[0]
-    memory._probes.beside("Where is the zebra?", make=True)
+    memory._parts.probes.beside("Where is the zebra?", make=True)
     found = memory.recall("Where is the zebra?", vector=cue).signals
     assert found is not None
     return found.likeness

@@ -111,7 +111,7 @@ def test_the_table_follows_every_kind_of_commit_and_converts_what_changed(
         return convert(each)
 
     with own_vectors(store_path, durability="relaxed") as memory:
-        reader = memory._reader
+        reader = memory._parts.searcher
 
         def after(changed: int) -> None:
             assert len(memory.recall(vector=vector(0), k=100)) == len(memory)

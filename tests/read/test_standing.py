@@ -331,7 +331,7 @@ def test_nothing_of_an_instruction_is_kept_after_an_erasure(mind: Memory) -> Non
     rule = mind.remember(CALORIES, role="user")
     assert standing(mind, "Can you suggest a recipe?") == [CALORIES]
     mind.forget(rule.id, purge=True)
-    kept = mind._reader._standing
+    kept = mind._parts.searcher._standing
     assert not kept._conditions
     assert not kept._vectors
 
@@ -343,7 +343,7 @@ def test_a_context_of_another_process_keeps_no_condition_that_is_gone(store_path
         rule = memory.remember(CALORIES, role="user")
         other = memory.remember("Whenever I ask for films, name the year.", role="user")
         with spector.open(store_path, embedder=FakeEmbedder(64), mode="r") as reader:
-            kept = reader._reader._standing
+            kept = reader._parts.searcher._standing
             assert standing(reader, "suggest recipes please") == [CALORIES]
             assert {"recipes", "films"} <= kept._vectors.keys()
             memory.forget(rule.id, purge=True)

@@ -15,7 +15,7 @@ from tests.conftest import NOW
 
 
 def test_only_windows_that_no_flag_tells_of_are_asked_for(memory: Memory) -> None:
-    catalog = memory._opened[0].store.catalog
+    catalog = memory._parts.store.catalog
     old = memory.remember("lives in Bonn", event_time="2026-03-01")
     new = memory.remember("lives in Rome", event_time="2026-06-01", supersedes=old)
     assert catalog.has_validity()

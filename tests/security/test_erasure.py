@@ -428,7 +428,7 @@ def test_a_store_in_memory_is_searched_as_well(clock: ManualClock) -> None:
         assert receipt.complete, str(receipt)
         assert receipt.verification is not None
         assert receipt.verification.bytes > 90_000
-        stray = memory._opened[0].store.files.open("stray", create=True)
+        stray = memory._parts.store.files.open("stray", create=True)
         stray.extend(100)
         stray.write_at(3, b"zqxswordfish")
         again = memory.compact(verify=["zqxswordfish"]).receipt
@@ -442,7 +442,7 @@ def test_the_pages_of_a_catalog_in_memory_are_searched(
 ) -> None:
     monkeypatch.setattr(erase, "vacuum", lambda database: (0, 0, 0))
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
-        memory._opened[0].store.catalog.main.execute("PRAGMA secure_delete=OFF")
+        memory._parts.store.catalog.main.execute("PRAGMA secure_delete=OFF")
         made = memory.remember_many([f"zqxname{n:04d} lives in qzjstreet {n}" for n in range(300)])
         receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
         assert receipt is not None
@@ -507,7 +507,7 @@ def test_a_copy_behind_a_living_one_in_the_same_partition_is_found(
     first, second = ids(memory.remember_many(["the same words", "the same words"]))
     codes = codes_of(memory, first)
     assert codes == codes_of(memory, second)
-    store = memory._opened[0].store
+    store = memory._parts.store
     memory.forget(second)
     memory.checkpoint()
     needles = Needles()
@@ -748,7 +748,7 @@ def test_readers_go_on_with_the_old_generation_and_then_with_the_new(
     made = ids(memory.remember_many([f"note {n}" for n in range(40)]))
     given = vectors(1)[0]
     with spector.open(store_path, mode="r", embedder=FakeEmbedder(), clock=clock) as reader:
-        before = reader._opened[0].store.view()
+        before = reader._parts.store.view()
         memory.forget(made[:10], purge=True)
         assert before.partitions[0].slots == 40  # its map is alive, and so are the bytes
         assert ids(reader) == made[10:]

@@ -30,7 +30,7 @@ from tests.sleep.test_damaged import damage
 
 
 def store_of(memory: Memory) -> Store:
-    return memory._opened[0].store
+    return memory._parts.store
 
 
 @contextlib.contextmanager

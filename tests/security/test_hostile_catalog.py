@@ -144,7 +144,7 @@ def test_unknown_plain_tables_are_no_reason_to_refuse_a_store(
 
 def test_unsafe_functions_of_the_schema_are_not_trusted(store: Path, clock: ManualClock) -> None:
     with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
-        db = memory._opened[0].store.catalog.main
+        db = memory._parts.store.catalog.main
         for pragma, value in {"trusted_schema": 0, "cell_size_check": 1, "secure_delete": 1,
                               "mmap_size": 0}.items():  # fmt: skip
             assert db.execute(f"PRAGMA {pragma}").fetchone()[0] == value

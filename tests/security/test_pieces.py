@@ -94,7 +94,7 @@ def test_a_word_with_the_hash_of_another_is_not_that_other(
 ) -> None:
     """Words are compared by hashes first, which must neither add one nor leave one out."""
     memory.remember("an aardvark and a bandicoot")
-    catalog = memory._opened[0].store.catalog
+    catalog = memory._parts.store.catalog
     texts = ["the aardvark", "capybaras, dugongs"]
     plain = words_left(catalog, texts)
     gone = memory.remember("a dugong that is forgotten").id

@@ -190,7 +190,7 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
         assert receipt is not None
         assert receipt.complete, str(receipt)
         assert receipt.ids == (gone,)
-        for opened in memory._opened:
+        for opened in memory._parts.access.opened:
             for segment in opened.store.segments.values():
                 assert codes not in segment.records().tobytes()
         assert memory.check().ok
@@ -278,7 +278,7 @@ def test_all_memories_are_read_once_however_much_is_looked_for(
     for n in range(20):
         needles.add("text", f"an ordinary note of {n} by zqx".encode())
     needles.add_given("an ordinary NOTE")
-    verification = verify_files(memory._opened[0].store, needles)
+    verification = verify_files(memory._parts.store, needles)
     assert looks == [ids(made)]
     assert verification.shared == 20
     assert verification.residue == ()
@@ -293,7 +293,7 @@ def test_texts_are_read_a_few_megabytes_at_a_time(
 ) -> None:
     monkeypatch.setattr(said, "_BYTES_AT_ONCE", 1000)
     made = memory.remember_many(["zq" * 300 + f" {n}" for n in range(5)])
-    read = said._memories(memory._opened[0].store)
+    read = said._memories(memory._parts.store)
     looks = [[record_id for record_id, _ in rows] for rows in read]
     assert looks == [ids(made)[:2], ids(made)[2:4], ids(made)[4:]]
 
@@ -308,7 +308,7 @@ def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
     assert receipt.verification.living == ()
     needles = Needles()
     needles.add_given(name)
-    stray = memory._opened[0].store.files.open("stray", create=True)
+    stray = memory._parts.store.files.open("stray", create=True)
     stray.extend(100)
     stray.write_at(3, needles.given[0])
     stray.close()
@@ -322,18 +322,18 @@ def test_a_walk_that_comes_to_a_memory_that_a_search_misses_forgets_nobody(
 ) -> None:
     """Mechanism: of a filter's memories those that the search by id missed were passed over."""
     first, second = ids(memory.remember_many(["one", "two"]))
-    store = memory._opened[0].store
+    store = memory._parts.store
     with store.lock, store.catalog.writing() as db:
         db.execute("DELETE FROM record WHERE id = ?", (second,))  # its text is still there
     with pytest.raises(spector.CatalogCorruptError, match=f"memory {second}"):
-        memory._writer.forget([first, second], named=False)
+        memory._parts.forgetter.forget([first, second], named=False)
     assert first in memory
 
 
 @pytest.mark.parametrize("slot", [-1, 10**9, -(10**9)])
 def test_a_slot_that_is_none_is_damage(memory: Memory, slot: int) -> None:
     memory.remember("text", vector=vectors(1, memory.dim)[0])
-    store = memory._opened[0].store
+    store = memory._parts.store
     (segment,) = store.segments
     with pytest.raises(spector.PartitionCorruptError):
         store.record_image(segment, slot)
@@ -342,7 +342,7 @@ def test_a_slot_that_is_none_is_damage(memory: Memory, slot: int) -> None:
 def test_damaged_texts_end_no_search(memory: Memory) -> None:
     """What is no UTF-8, no JSON or no text at all is compared as bytes."""
     made = ids(memory.remember_many([f"zqxswordfish {n}" for n in range(3)]))
-    store = memory._opened[0].store
+    store = memory._parts.store
     db: sqlite3.Connection
     with store.lock, store.catalog.writing() as db:
         db.execute("UPDATE content SET tags = ? WHERE id = ?", ('["broken \\', made[0]))
@@ -396,7 +396,7 @@ def test_a_vector_in_the_log_that_no_living_memory_has_is_residue(memory: Memory
     memory.forget(gone)
     needles = Needles()
     needles.add("vector", codes, gone)
-    found = verify_files(memory._opened[0].store, needles)
+    found = verify_files(memory._parts.store, needles)
     assert {(each.kind, each.where) for each in found.residue} >= {("vector", "catalog.db-wal")}
 
 
@@ -415,7 +415,7 @@ def test_what_is_searched_for_is_what_is_forgotten(
 ) -> None:
     """Mechanism: another thread updated a memory after its text was noted, before it was gone."""
     gone = memory.remember("the first version of it").id
-    forget = memory._writer.forget
+    forget = memory._parts.forgetter.forget
     raced: list[bool] = []
 
     def late(*args: Any, **kwargs: Any) -> Any:
@@ -429,7 +429,7 @@ def test_what_is_searched_for_is_what_is_forgotten(
         raced.append(not other.is_alive())
         return forget(*args, **kwargs)
 
-    monkeypatch.setattr(memory._writer, "forget", late)
+    monkeypatch.setattr(memory._parts.forgetter, "forget", late)
     (store_path / "stray").write_text("a second version nobody looked for")
     receipt = memory.forget(gone, purge=True, verify=True).receipt
     assert receipt is not None

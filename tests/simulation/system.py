@@ -187,7 +187,8 @@ class System(World):
 
     def _mended(self) -> bool:
         """Reopen a store that has failed, or was closed; True when there was a need to."""
-        stores = [opened.store for opened in self.memory._opened]  # the working tier has its own
+        # the working tier has its own
+        stores = [opened.store for opened in self.memory._parts.access.opened]
         if all(store.is_open and not store.failed for store in stores):
             return False
         if all(store.is_open for store in stores):

@@ -66,12 +66,12 @@ def fill(
 
 
 def segments(memory: Memory) -> list[Segment]:
-    store = memory._router["semantic"].store
-    return [s for s in store.segments.values() if s.row.tier == memory._router["semantic"].code]
+    tier = memory._parts.router["semantic"]
+    return [s for s in tier.store.segments.values() if s.row.tier == tier.code]
 
 
 def store_of(memory: Memory) -> Store:
-    return memory._router["semantic"].store
+    return memory._parts.router["semantic"].store
 
 
 def headers(memory: Memory) -> list[NDArray[np.void]]:
@@ -411,11 +411,12 @@ def test_a_reader_of_the_old_file_goes_on_and_then_sees_the_new_one(store_path: 
         before = answers(memory)
         with mind_reader(store_path) as reader:
             assert answers(reader) == before
-            held = reader._router["semantic"].store.view()
+            held = reader._parts.router["semantic"].store.view()
             assert memory.reflect().clustered == 2
             assert [p.data[:, 8].tolist() for p in held.partitions], "the old maps are readable"
             assert answers(reader) == before
-            assert reader._router["semantic"].store.view().partitions[0].headers()["centroid"].all()
+            store = reader._parts.router["semantic"].store
+            assert store.view().partitions[0].headers()["centroid"].all()
 
 
 @contextmanager

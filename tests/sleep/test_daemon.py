@@ -142,7 +142,7 @@ def test_an_error_is_kept_and_the_next_cycle_tries_again(
             raise error
         return memory.reflect()
 
-    daemon = ReflectDaemon(cycle, memory._router, Config(), interval_s=0.01)
+    daemon = ReflectDaemon(cycle, memory._parts.router, Config(), interval_s=0.01)
     daemon.start()
     wait_for(lambda: daemon.last_error is error)
     assert daemon.running
@@ -155,7 +155,7 @@ def test_an_error_is_kept_and_the_next_cycle_tries_again(
 
 def test_it_ends_by_itself_when_the_store_was_closed_under_it(clock: ManualClock) -> None:
     with mind(":memory:", clock) as memory:
-        other = ReflectDaemon(memory.reflect, memory._router, Config(), interval_s=0.05)
+        other = ReflectDaemon(memory.reflect, memory._parts.router, Config(), interval_s=0.05)
         other.start()
         memory.close()
         wait_for(lambda: not other.running)

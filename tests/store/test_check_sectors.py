@@ -230,7 +230,7 @@ def test_rows_that_are_lost_to_the_end_of_all_numbers_are_named(
 
     monkeypatch.setattr(check_disk, "read_table", nothing)
     with spector.open(mind, embedder=None, dim=DIM, mode="r") as memory:
-        assert check_disk.memories_behind(memory._opened[0].store.catalog) == tuple(ids[3:])
+        assert check_disk.memories_behind(memory._parts.store.catalog) == tuple(ids[3:])
 
 
 # -- many problems -------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ def test_map_that_cannot_be_read_leaves_no_descriptor(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED) as memory:
-        segment = next(s for s in memory._opened[0].store.segments.values() if s.row.slots)
+        segment = next(s for s in memory._parts.store.segments.values() if s.row.slots)
         assert not segment.is_open
         monkeypatch.setattr(readable, "populate", fail)
         segment.close()  # and its map with it
@@ -253,7 +253,7 @@ def test_file_that_is_too_short_is_closed_again(mind: Path) -> None:
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("descriptors are counted in /proc")
     with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_CONFIG) as memory:
-        segment = next(s for s in memory._opened[0].store.segments.values() if s.row.slots)
+        segment = next(s for s in memory._parts.store.segments.values() if s.row.slots)
         segment.close()
         size = _part(mind).stat().st_size
         os.truncate(_part(mind), PAGE)

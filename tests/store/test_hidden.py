@@ -328,7 +328,7 @@ def test_whatever_is_forgotten_beside_a_damaged_key_is_forgotten_or_the_catalog_
 
 def test_a_key_that_is_taken_is_damage(tmp_path: Path, ids: list[int]) -> None:
     with open_tiny(str(tmp_path / "mind")) as memory:
-        catalog = memory._opened[0].store.catalog
+        catalog = memory._parts.store.catalog
         with pytest.raises(CatalogCorruptError) as caught, catalog.writing() as db:
             db.execute("INSERT INTO record SELECT * FROM record LIMIT 1")
         assert "check" in str(caught.value.hint)
@@ -341,7 +341,7 @@ def test_one_user_after_the_other_is_forgotten_with_one_proof(
     now = [1000.0]
     monkeypatch.setattr("spector.store.integrity.agreement.time.monotonic", lambda: now[0])
     with open_tiny(str(tmp_path / "mind")) as memory:
-        catalog = memory._opened[0].store.catalog
+        catalog = memory._parts.store.catalog
         seen = []
         for step in (0.0, 59.0, 2.0):
             now[0] += step
@@ -393,7 +393,7 @@ def test_a_walk_that_is_led_back_to_where_it_was_ends_with_an_error(
     path = str(tmp_path / "mind")
     _spoil_key(path, "record", 5, bit=bit)
     with open_tiny(path, mode="r") as memory:
-        pages = memory._opened[0].store.catalog.pages("TRUE", (), 3)
+        pages = memory._parts.store.catalog.pages("TRUE", (), 3)
         with pytest.raises(CatalogCorruptError, match="do not ascend"):
             list(islice(pages, 50))
 
@@ -532,7 +532,7 @@ def test_rows_that_are_not_all_found_are_not_deleted_in_part(
     """Mechanism: DELETE says how many it found, and nobody asked."""
     path = str(tmp_path / "mind")
     with open_tiny(path) as memory:
-        catalog = memory._opened[0].store.catalog
+        catalog = memory._parts.store.catalog
         rows = list(catalog.fetch(of_ada[:3]).values())
         with catalog.writing() as db:
             db.execute("DELETE FROM record WHERE id = ?", (of_ada[1],))

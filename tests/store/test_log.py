@@ -26,7 +26,7 @@ from tests.crash.workload import open_tiny, texts_of, vector_of
 
 
 def _store(memory: spector.Memory) -> Store:
-    return memory._opened[0].store
+    return memory._parts.store
 
 
 def _put(memory: spector.Memory, text: str, **more: Any) -> int:

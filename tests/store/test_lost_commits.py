@@ -304,7 +304,7 @@ def test_word_that_is_older_damaged_or_of_another_store_says_nothing(updated: Pa
 def test_word_outlives_openings_that_change_nothing(store_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         _put(memory, "m")
-        head = memory._opened[0].store.head.change_seq
+        head = memory._parts.store.head.change_seq
     for _ in range(2):
         with open_tiny(str(store_path)):
             pass
@@ -317,11 +317,11 @@ def test_relaxed_writer_gives_its_word_only_for_what_was_synced(store_path: Path
     with open_tiny(str(store_path), durability="relaxed") as memory:
         _put(memory, "m")
         memory.checkpoint()
-        synced = memory._opened[0].store.head.change_seq
+        synced = memory._parts.store.head.change_seq
         _put(memory, "n")
         word = last_word(str(store_path))
         assert word is not None
-        assert word.change_seq == synced < memory._opened[0].store.head.change_seq
+        assert word.change_seq == synced < memory._parts.store.head.change_seq
 
 
 def test_commits_of_a_relaxed_opening_are_synced_until_the_catalog_says_what_it_is(
@@ -338,7 +338,7 @@ def test_commits_of_a_relaxed_opening_are_synced_until_the_catalog_says_what_it_
     monkeypatch.setattr(Catalog, "set_meta", noted)
     with open_tiny(str(store_path), durability="relaxed") as memory:
         assert levels == [2]
-        assert memory._opened[0].store.catalog.main.execute("PRAGMA synchronous").fetchone() == (1,)
+        assert memory._parts.store.catalog.main.execute("PRAGMA synchronous").fetchone() == (1,)
 
 
 def test_what_a_relaxed_writer_left_behind_the_end_of_a_log_is_not_held_against_a_strict_one(
@@ -358,7 +358,7 @@ def test_what_a_relaxed_writer_left_behind_the_end_of_a_log_is_not_held_against_
     with open_tiny(str(cut), mode="r") as memory:
         assert len(memory) == 1
     with open_tiny(str(cut)) as memory:
-        meta = dict(memory._opened[0].store.catalog.main.execute("SELECT key, value FROM meta"))
+        meta = dict(memory._parts.store.catalog.main.execute("SELECT key, value FROM meta"))
         assert UNSYNCED not in meta
         assert meta[RELAXED_LOG]
         memory.update(kept, metadata={"n": -1})
@@ -378,7 +378,7 @@ def test_log_that_began_anew_is_not_held_against_the_frames_of_the_one_before(
         for n in range(30):
             memory.update(kept, metadata={"n": n})
         size = _frames(store_path)
-        assert copy_log(memory._opened[0].store.catalog) is not None  # all of it has been copied
+        assert copy_log(memory._parts.store.catalog) is not None  # all of it has been copied
         memory.update(kept, metadata={"n": -1})
         assert _frames(store_path) == size, "the log went on"
         dead = _killed(memory, store_path, "dead")

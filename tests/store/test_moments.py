@@ -23,7 +23,7 @@ from tests.crash.workload import open_tiny, vector_of
 
 
 def _store(memory: spector.Memory) -> Store:
-    return memory._opened[0].store
+    return memory._parts.store
 
 
 def _refuse(connection: sqlite3.Connection, *ends: str) -> None:

@@ -38,7 +38,7 @@ def test_recall_scans_once_after_a_checkpoint_has_retired_slots(
         memory.update(record_id, text="new words", vector=vector_of("new words"))
         memory.checkpoint()
         calls: list[int] = []
-        reader: Any = memory._reader
+        reader: Any = memory._parts.searcher
         once = reader._answer
         monkeypatch.setattr(reader, "_answer", lambda *a: calls.append(1) or once(*a))
         memory.recall(vector=vector_of("new words"))
@@ -62,7 +62,7 @@ def test_get_beside_a_compaction_that_commits_in_between_finds_the_new_place(
 ) -> None:
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"m{n}") for n in range(4)]
-        find = memory._writer.find
+        find = memory._parts.finder.find
 
         def find_then_compact(*of: Any) -> Any:
             found = find(*of)
@@ -71,7 +71,7 @@ def test_get_beside_a_compaction_that_commits_in_between_finds_the_new_place(
             memory.compact()
             return found
 
-        monkeypatch.setattr(memory._writer, "find", find_then_compact)
+        monkeypatch.setattr(memory._parts.finder, "find", find_then_compact)
         assert memory.get(ids[2]).text == "m2"
 
 
@@ -80,7 +80,7 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
 ) -> None:
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"word{n}", metadata={"n": n}) for n in range(4)]
-        channel: Any = memory._reader._lexical
+        channel: Any = memory._parts.searcher._lexical
         words = channel.at
 
         def compact_first(*args: Any) -> Any:
@@ -102,7 +102,7 @@ def test_two_compactions_at_once_rebuild_a_partition_once(store_path: Path) -> N
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"m{n}") for n in range(4)]
         memory.forget(ids[:2])
-        store = memory._opened[0].store
+        store = memory._parts.store
         (segment_id,) = store.segments
         assert compact_partition(store, segment_id) is not None
         assert compact_partition(store, segment_id) is None
@@ -117,7 +117,7 @@ def test_reader_that_met_a_lagging_partition_does_not_keep_the_old_bytes(store_p
         record_id = _put(memory, "m")
         memory.checkpoint()
         with open_tiny(str(store_path), mode="r") as reader:
-            store: Any = reader._opened[0].store
+            store: Any = reader._parts.store
             (segment_id,) = store.segments
             store._pending.add(segment_id)  # as if it had looked between commit and copy
             memory.reinforce(record_id)
@@ -142,7 +142,7 @@ def test_file_that_a_compaction_unlinks_before_a_reader_opens_it_is_looked_up_ag
     with open_tiny(str(store_path)) as memory:
         ids = [_put(memory, f"m{n}") for n in range(3)]
         with open_tiny(str(store_path), mode="r") as reader:
-            store: Any = reader._opened[0].store
+            store: Any = reader._parts.store
             opening = store.files.glance
 
             def too_late(name: str, *args: Any, **more: Any) -> Any:

@@ -191,7 +191,7 @@ def test_relaxed_compaction_syncs_the_log_before_it_unlinks_the_old_file(
     with open_tiny(str(store_path), durability="relaxed") as memory:
         ids = [_put(memory, f"m{n}", tier="semantic") for n in range(3)]
         memory.forget(ids[0])
-        store: Any = memory._opened[0].store
+        store: Any = memory._parts.store
         for owner, name in ((store, "sync_log"), (store.files, "remove")):
             inner = getattr(owner, name)
             monkeypatch.setattr(
@@ -261,7 +261,7 @@ def test_relaxed_checkpoint_syncs_the_log(
     """Or what was committed before it could be lost all the same, and even what it emptied."""
     with open_tiny(str(store_path), durability="relaxed") as memory:
         _put(memory, "m")
-        store: Any = memory._opened[0].store
+        store: Any = memory._parts.store
         calls: list[str] = []
         monkeypatch.setattr(store, "sync_log", lambda: calls.append("sync"))
         memory.checkpoint()

@@ -43,7 +43,7 @@ def test_replaying_twice_gives_the_same_bytes_as_once(store_path: Path, tmp_path
     with open_tiny(str(copy)) as memory:
         once = _partitions(copy)
         assert once == _partitions(store_path), "replay and checkpoint disagree"
-        _replay(memory._opened[0].store)
+        _replay(memory._parts.store)
         assert _partitions(copy) == once
     with open_tiny(str(copy)):
         assert _partitions(copy) == once
@@ -107,7 +107,7 @@ def test_scan_that_began_before_an_update_finds_the_memory_where_it_was(
 ) -> None:
     with open_tiny(str(store_path)) as memory:
         record_id = _put(memory, "old", tier="semantic")
-        reader: Any = memory._reader
+        reader: Any = memory._parts.searcher
         take, taken = reader._snapshot, []
 
         def slow(*args: Any) -> Any:
@@ -143,7 +143,7 @@ def test_states_are_persisted_in_the_header(store_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         for n in range(3):
             _put(memory, f"m{n}", tier="semantic")
-        store = memory._opened[0].store
+        store = memory._parts.store
         (segment_id,) = store.segments
         (path,) = store_path.glob("semantic/*.mem")
         seen = []
@@ -158,4 +158,4 @@ def test_states_are_persisted_in_the_header(store_path: Path) -> None:
         with pytest.raises(StateTransitionError), store.transaction() as tx:
             tx.set_state(segment_id, PartitionState.ACTIVE)
     with open_tiny(str(store_path)) as memory:
-        assert next(iter(memory._opened[0].store.segments.values())).row.state == 3
+        assert next(iter(memory._parts.store.segments.values())).row.state == 3

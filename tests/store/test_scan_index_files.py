@@ -73,11 +73,11 @@ def fill(memory: Any, first: int = 0, count: int = COUNT) -> list[int]:
 
 
 def set_flag(memory: Any, record_id: int, flag: Flag, on: bool) -> None:
-    memory._writer.set_flag(record_id, flag, on)
+    memory._parts.changer.set_flag(record_id, flag, on)
 
 
 def indexes_of(memory: Any) -> list[ScanIndex | None]:
-    segments = memory._opened[0].store.segments.values()
+    segments = memory._parts.store.segments.values()
     return [segment.scan.index for segment in segments]
 
 
@@ -108,7 +108,7 @@ def expected(path: Path, **more: Any) -> list[list[tuple[int, float]]]:
 
 def kill(memory: Any) -> None:
     """Let go of a writer as a crash does: nothing is checkpointed, saved or said."""
-    opened = memory._opened[0]
+    opened = memory._parts.access.opened[0]
     memory.daemon.stop()
     opened.store._closed = True
     for segment in opened.store.segments.values():
@@ -190,7 +190,7 @@ def test_index_that_commits_kept_up_equals_one_that_is_built(store_path: Path) -
                 memory.update(ids[n + 5], text=f"changed {n}", vector=vector_of(f"m{n}"))
         memory.recall(vector=vector_of("m3"), k=20, learn=True)
         memory.checkpoint()  # retires the slots that moved memories left
-        for segment in memory._opened[0].store.segments.values():
+        for segment in memory._parts.store.segments.values():
             records = segment.records()
             built = ScanIndex.create(get_kernel(), DIM, len(records))
             built.append(records)
@@ -423,7 +423,7 @@ def test_old_copy_that_is_put_back_under_newer_indexes_never_believes_them(
             memory.checkpoint()
             _copy(store, copy, "catalog", ".mem")
         _dormant(memory, ids, 50, 51, 52)
-        lost = memory._opened[0].store.head.change_seq
+        lost = memory._parts.store.head.change_seq
     for name in ("catalog.db-wal", "catalog.db-shm"):
         (store / name).unlink(missing_ok=True)
     _copy(copy, store, "catalog", ".mem")
@@ -431,7 +431,7 @@ def test_old_copy_that_is_put_back_under_newer_indexes_never_believes_them(
     assert len(idx_files(store)) == 3
     memory = open_store(store)
     _dormant(memory, ids, 60, 61, 62)
-    assert memory._opened[0].store.head.change_seq != lost
+    assert memory._parts.store.head.change_seq != lost
     kill(memory)
     for _ in range(2):
         with open_store(store) as memory:
@@ -472,7 +472,7 @@ def test_change_counter_of_an_opening_cannot_be_guessed_from_the_one_before(stor
             (record,) = memory.recall(vector=vector_of(f"m{n}"), k=1)
             memory.pin(record.id)
             memory.unpin(record.id)
-            seen.append(memory._opened[0].store.head.change_seq)
+            seen.append(memory._parts.store.head.change_seq)
     steps = np.diff(seen)
     assert (steps > 1000).all(), "or one in a million test runs"
     assert len(set(steps.tolist())) == 3
@@ -572,7 +572,7 @@ def test_reader_that_overlays_the_journal_uses_no_index_meanwhile(
     want = expected(dead)
     with open_store(dead, mode="r") as reader:
         assert answers(reader) == want
-        patched = [s for s in reader._opened[0].store.segments.values() if s.patched is not None]
+        patched = [s for s in reader._parts.store.segments.values() if s.patched is not None]
         assert patched
         assert all(segment.partition().index is None for segment in patched)
         with open_store(dead) as memory:
@@ -619,7 +619,7 @@ def test_partition_that_was_split_leaves_no_index(store_path: Path) -> None:
         fill(memory)
     (file,) = idx_files(store_path)
     with open_store(store_path) as memory:
-        store = memory._opened[0].store
+        store = memory._parts.store
         (segment_id,) = store.segments
         split_partition(store, segment_id, capacity=CAPACITY)
         assert not file.exists()
@@ -737,7 +737,7 @@ def test_an_index_over_the_budget_stops_no_other(
                 fill(memory)
                 for file in idx_files(store_path):
                     file.unlink()
-                for segment in memory._opened[0].store.segments.values():
+                for segment in memory._parts.store.segments.values():
                     segment.scan.saved_rows, segment.scan.saved_seq = 0, -1
             else:
                 memory.recall(vector=vector_of("m1"))

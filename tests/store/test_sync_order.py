@@ -156,7 +156,7 @@ def test_files_that_a_rewrite_replaces_are_removed_when_its_commit_is_safe(
     """A change of model, or of the format, of a store that is written to in relaxed mode."""
     with open_tiny(str(tmp_path / "mind"), durability="relaxed") as memory:
         _put(memory, *"abcdef")
-        store = next(each for each in memory._router.stores() if each.files.durable)
+        store = next(each for each in memory._parts.router.stores() if each.files.durable)
         diary.events.clear()
         rewrite_all(store, lambda images, rows: images, meta={})
         gone = diary.first("unlink", ".mem")

@@ -22,7 +22,7 @@ from tests.crash.workload import open_tiny, vector_of
 
 
 def _store(memory: spector.Memory) -> Store:
-    return next(each for each in memory._router.stores() if each.files.durable)
+    return next(each for each in memory._parts.router.stores() if each.files.durable)
 
 
 def _fill(memory: spector.Memory, count: int) -> list[int]:

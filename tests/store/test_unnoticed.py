@@ -39,7 +39,7 @@ from tests.store.headers import with_header
 
 
 def _store(memory: spector.Memory) -> Store:
-    return next(each for each in memory._router.stores() if each.files.durable)
+    return next(each for each in memory._parts.router.stores() if each.files.durable)
 
 
 def _fill(memory: spector.Memory, count: int) -> list[int]:
@@ -270,7 +270,7 @@ def test_a_recall_from_memory_is_done_once_when_slots_have_been_retired() -> Non
     It ends in "memories kept moving", until something is written.
     """
     with open_tiny(":memory:") as memory:
-        store = next(iter(memory._router.stores()))
+        store = next(iter(memory._parts.router.stores()))
         (moved, *_) = _fill(memory, 3)
         memory.update(moved, text="other words", vector=vector_of("other words"))
         epoch = store.view().retire_epoch

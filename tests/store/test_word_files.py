@@ -52,7 +52,7 @@ def opened(path: Path, **options: Any) -> Iterator[Memory]:
 
 
 def durable(memory: Memory) -> Store:
-    return next(store for store in memory._router.stores() if store.files.durable)
+    return next(store for store in memory._parts.router.stores() if store.files.durable)
 
 
 def fill(memory: Memory, first: int, count: int) -> list[int]:

@@ -27,7 +27,7 @@ Find = Callable[[str], list[int]]
 
 def _finder(memory: Memory) -> Find:
     """Ids of the memories that the words of a cue find, in all stores."""
-    stores = list(memory._router.stores())
+    stores = list(memory._parts.router.stores())
     words = [Words(store) for store in stores]
 
     def find(cue: str) -> list[int]:
@@ -137,7 +137,7 @@ def test_sessions_days_and_bulk_writes(memory: Memory) -> None:
     assert find("turn7") == [ids[7]]
     memory.forget(ids[7])
     assert find("turn7") == []
-    store = memory._opened[0].store
+    store = memory._parts.store
     with store.snapshot() as view:
         found = Words(store).at(view)
         near = found.ids(found.neighbours(found.rows([ids[10]]), 1).ravel()).tolist()
@@ -153,7 +153,7 @@ def test_recalls_in_threads_follow_while_somebody_writes(tmp_path: Path) -> None
     with spector.open(
         tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW), durability="relaxed"
     ) as memory:
-        store = memory._opened[0].store
+        store = memory._parts.store
         words, done, wrong = Words(store), threading.Event(), []
 
         def ask() -> None:
@@ -279,7 +279,7 @@ def test_one_damaged_row_does_not_keep_the_others_from_being_found(
         db.commit()
     with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
         assert memory.recall("number5", vector=_vector(5), k=1)[0].id == ids[5]
-        store = memory._opened[0].store
+        store = memory._parts.store
         with store.snapshot() as view:
             found = Words(store).at(view)
             rows, _ = found.best(cue_terms("guitar"), k=500)
@@ -298,7 +298,7 @@ def test_a_damaged_page_costs_the_memories_on_it_their_words_and_no_more(tmp_pat
     raw[page] = 0xFF  # no kind of page
     catalog.write_bytes(raw)
     with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
-        store = memory._opened[0].store
+        store = memory._parts.store
         with store.snapshot() as view:
             found = Words(store).at(view)
             rows_found, _ = found.best(cue_terms("guitar"), k=1000)
@@ -321,5 +321,5 @@ def test_a_page_that_the_disk_cannot_read_is_gone_around_and_a_full_disk_is_not(
     cause.sqlite_errorcode = getattr(sqlite3, code)
     error = spector.StoreError("cannot read")
     error.__cause__ = cause
-    source = _Source(memory._opened[0].store)
+    source = _Source(memory._parts.store)
     assert source._is_passable(error) is goes_on

@@ -30,7 +30,7 @@ def mem_files(path: Path) -> list[str]:
 
 def states(memory: Memory) -> dict[str, str]:
     """Path -> state of every partition, as the catalog has it."""
-    segments = memory._opened[0].store.segments.values()
+    segments = memory._parts.store.segments.values()
     return {s.row.path: PartitionState(s.row.state).name for s in segments}
 
 

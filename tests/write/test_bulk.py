@@ -39,7 +39,7 @@ def vector(seed: int) -> Any:
 
 def dump(memory: spector.Memory) -> dict[str, list[Any]]:
     """Everything that the lasting catalog holds of records, and their bytes, in order of id."""
-    store = memory._opened[0].store
+    store = memory._parts.store
     db = store.catalog.main
     found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
              for table in TABLES[1:]}
@@ -113,7 +113,7 @@ def test_the_catalog_and_the_bytes_are_the_same(items: list[dict[str, Any]]) -> 
         if each.get("tier") == "working":
             each["tier"] = "semantic"
     with open_at(":memory:") as many, open_at(":memory:") as single:
-        many._opened[0].store.uuid = single._opened[0].store.uuid  # it is part of the checksum
+        many._parts.store.uuid = single._parts.store.uuid  # it is part of the checksum
         many.remember_many(items)
         for each in items:
             single.remember(each)
@@ -129,7 +129,7 @@ def test_rows_go_in_by_the_statement_without_losing_or_mixing_any(count: int) ->
         items[n] |= {"session_id": f"s{n}", "role": "user", "tags": ["third", f"t{n}"]}
     items[-1] |= {"metadata": {"last": True}, "valid_until": "2030-01-01", "parents": [7]}
     with open_at(":memory:") as many, open_at(":memory:") as single:
-        many._opened[0].store.uuid = single._opened[0].store.uuid
+        many._parts.store.uuid = single._parts.store.uuid
         assert many.remember_many(items) == [single.remember(each) for each in items]
         assert dump(many) == dump(single)
 
@@ -145,7 +145,7 @@ def test_every_memory_of_a_batch_is_found_by_its_words_alone(store_path: Path) -
         records = memory.remember_many(items)
         for n, record in enumerate(records):
             assert [hit.id for hit in memory.recall(f"word{n}", k=1)] == [record.id]
-        for opened in memory._opened:
+        for opened in memory._parts.access.opened:
             db: sqlite3.Connection = opened.store.catalog.main
             counts = {db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
             assert len(counts) == 1

@@ -47,7 +47,7 @@ def speakers(memory: Memory, ids: Sequence[int]) -> list[str | None]:
 
 
 def vector_of(memory: Memory, record_id: int) -> Any:
-    store, row = memory._writer.find(record_id)
+    store, row = memory._parts.finder.find(record_id)
     image = store.record_image(row.segment_id, row.slot)
     codes = image[64 : 64 + memory.dim].view(np.int8).astype(np.float64)
     return codes / np.linalg.norm(codes)
@@ -150,9 +150,9 @@ def test_a_user_or_assistant_counts_at_once(mind: Memory, text: str) -> None:
 def test_the_second_opening_names_the_first_in_the_same_commit(mind: Memory) -> None:
     first = mind.remember(TALK[0], session_id="s", tags=["t"], metadata={"n": 1}, pinned=True)
     assert (first.speaker, first.metadata) == (None, {"n": 1})
-    changes = mind._opened[0].store.head.change_seq
+    changes = mind._parts.store.head.change_seq
     second = mind.remember(TALK[2], session_id="s")
-    assert mind._opened[0].store.head.change_seq == changes + 1
+    assert mind._parts.store.head.change_seq == changes + 1
     now = mind.get(first.id)
     assert (now.speaker, second.speaker) == ("Ann", "Ann")
     assert now.metadata == {"n": 1, "speaker": "Ann"}
@@ -395,7 +395,7 @@ def test_reembed_leaves_the_name_out(tmp_path: Path) -> None:
 
 def test_a_write_without_a_name_costs_no_look(mind: Memory) -> None:
     """The statements of a write are those of one whose speaker is given."""
-    store = mind._opened[0].store
+    store = mind._parts.store
     mind.remember("user: hello")
     seen: list[str] = []
     store.catalog.main.set_trace_callback(seen.append)
@@ -456,7 +456,7 @@ def test_a_failed_commit_names_nobody(mind: Memory, monkeypatch: pytest.MonkeyPa
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spector.write.writer.append", fail)
+        patch.setattr("spector.write.writer.append_batch", fail)
         with pytest.raises(OSError, match="no room"):
             mind.remember(TALK[2], session_id="s")
     assert mind.get(first.id).speaker is None

@@ -81,7 +81,7 @@ class SpectorStore:
         """
         from spector.kernel.contract.scanner import Part
 
-        reader = self.memory._reader
+        reader = self.memory._parts.searcher
         kernel = reader._scanner
         spy = _Spy(kernel)
         reader._scanner = spy

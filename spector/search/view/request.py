@@ -21,7 +21,14 @@ from spector.kernel.contract import (
 )
 from spector.language.cues import Topic, topic_of
 from spector.language.time import Span
-from spector.store.catalog import LINKED_SQL, PINNED_SQL, SUPERSEDED_SQL, SqlFilter, compile_where
+from spector.store.catalog import (
+    LINKED_SQL,
+    PINNED_SQL,
+    SUPERSEDED_SQL,
+    Scope,
+    SqlFilter,
+    compile_where,
+)
 
 __all__ = [
     "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
@@ -114,6 +121,11 @@ class Selection:
             listed = ",".join(str(int(code)) for code in tier_codes)
             parts.append(f"record.segment_id IN (SELECT id FROM segment WHERE tier IN ({listed}))")
         return SqlFilter(" AND ".join(parts) or "1", tuple(params))
+
+    @property
+    def scope(self) -> Scope:
+        """The labels that every answer has."""
+        return Scope(user_id=self.user_id, agent_id=self.agent_id, session_id=self.session_id)
 
     @property
     def is_everything(self) -> bool:

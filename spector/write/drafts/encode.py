@@ -21,9 +21,9 @@ from spector.layout import (
 )
 from spector.store.files import Bytes
 from spector.store.partitions import image_rows
-from spector.write.batch import Batch, Strengths
+from spector.write.drafts.batch import Batch, Strengths
 
-__all__ = ["Encoded", "bloom_of", "encode", "reseal"]
+__all__ = ["Encoded", "bloom_of", "encode_batch", "reseal"]
 
 _MAX_U32 = 0xFFFF_FFFF
 
@@ -71,7 +71,7 @@ def _blooms_of(batch: Batch) -> list[int]:
     return [known[key] for key in keys]
 
 
-def encode(
+def encode_batch(
     batch: Batch,
     strengths: Strengths,
     ids: Sequence[int],

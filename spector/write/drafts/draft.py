@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Final, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from spector.arguments import (
     check_metadata,
@@ -25,20 +26,55 @@ from spector.arguments import (
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
+from spector.language.statements import may_instruct
 from spector.layout import Category, Modality
 from spector.messages import hint_for_argument, reading, shown
-from spector.records import NOT_GIVEN
+from spector.records import NOT_GIVEN, Hit, MemoryRecord
 from spector.store.catalog import link_tags
 
-__all__ = ["FIELDS", "Draft", "make_draft", "with_aliases"]
+__all__ = [
+    "FIELDS", "Draft", "Memories", "MemoryFields", "Named", "make_draft", "may_name",
+    "with_aliases",
+]
 
-#: keyword arguments of remember, which are also the keys of remember_many's dictionaries
-FIELDS = (
-    "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from", "valid_until",
-    "metadata", "session_id", "agent_id", "user_id", "source", "confidence", "pinned", "vector",
-    "immutable", "unresolved", "category", "modality", "role", "parents", "supersedes",
-    "aliases",
-)
+#: one memory: what any verb returns of it, or its id
+Named = int | Hit | MemoryRecord
+#: one memory, or several
+Memories = Named | Iterable[Named]
+
+
+
+class MemoryFields(TypedDict, total=False):
+    """The keyword arguments of ``remember``, which are the keys of ``remember_many``'s items too.
+    """
+
+    tier: str | None
+    tags: Iterable[str] | None
+    importance: float | None
+    valence: float | None
+    arousal: float | None
+    event_time: datetime | str | None
+    valid_from: datetime | str | None
+    valid_until: datetime | str | None
+    metadata: Mapping[str, Any] | None
+    session_id: str | None
+    agent_id: str | None
+    user_id: str | None
+    source: str | None
+    confidence: float | None
+    pinned: bool | None
+    vector: ArrayLike | None
+    immutable: bool | None
+    unresolved: bool | None
+    category: str | int | None
+    modality: str | int | None
+    role: str | None
+    parents: Memories | None
+    supersedes: Memories | None
+    aliases: str | Iterable[str] | None
+
+
+FIELDS: Final = tuple(MemoryFields.__annotations__)
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
 
 
@@ -152,6 +188,12 @@ def with_aliases(fields: Mapping[str, Any], kept: Any) -> dict[str, Any]:
         rest = {k: v for k, v in (metadata or {}).items() if k not in ("aliases", NOT_GIVEN)}
     out["metadata"] = {**rest, "aliases": list(names)} if names else rest or None
     return out
+
+
+def may_name(role: Any, source: Any) -> bool:
+    """Whether ``metadata["aliases"]`` name a memory: those of a tool or document do not."""
+    role, source = (each if isinstance(each, str) else None for each in (role, source))
+    return may_instruct(role, None, source)
 
 
 def _check_window(start_ms: int, end_ms: int) -> None:

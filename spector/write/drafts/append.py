@@ -13,10 +13,10 @@ from spector.records import MemoryRecord, make_records
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Transaction, header_columns, tags_and_links
 from spector.tiers import PlacesByUser, TierStore
-from spector.write.batch import Batch
-from spector.write.encode import Encoded
+from spector.write.drafts.batch import Batch
+from spector.write.drafts.encode import Encoded
 
-__all__ = ["append", "records_of"]
+__all__ = ["append_batch", "records_of"]
 
 #: columns of the catalog's table of records that a draft has under the same name
 _RECORD = ("valid_from_ms", "valid_until_ms", "session_id", "agent_id", "user_id")
@@ -24,7 +24,7 @@ _RECORD = ("valid_from_ms", "valid_until_ms", "session_id", "agent_id", "user_id
 _VIEW = ("text", "tags", *_RECORD, "role", "source", "parents")
 
 
-def append(
+def append_batch(
     tx: Transaction,
     tiers: Sequence[TierStore],
     batch: Batch,

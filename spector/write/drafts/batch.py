@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.layout import Flag
-from spector.write.draft import Draft
+from spector.write.drafts.draft import Draft
 
 __all__ = ["Batch", "Strengths", "strengths_of"]
 

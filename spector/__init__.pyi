@@ -1,0 +1,264 @@
+"""The public names, for type checkers; ``__init__.py`` loads each at its first use."""
+
+from spector._version import __version__ as __version__
+from spector.api import (
+    check as check,
+)
+from spector.api import (
+    open as open,
+)
+from spector.api import (
+    reembed as reembed,
+)
+from spector.api import (
+    repair as repair,
+)
+from spector.api import (
+    restore as restore,
+)
+from spector.clock import (
+    Clock as Clock,
+)
+from spector.clock import (
+    ManualClock as ManualClock,
+)
+from spector.clock import (
+    SystemClock as SystemClock,
+)
+from spector.config import Config as Config
+from spector.errors import (
+    CatalogCorruptError as CatalogCorruptError,
+)
+from spector.errors import (
+    DimensionMismatchError as DimensionMismatchError,
+)
+from spector.errors import (
+    EmbeddingError as EmbeddingError,
+)
+from spector.errors import (
+    ForeignPartitionError as ForeignPartitionError,
+)
+from spector.errors import (
+    FormatVersionError as FormatVersionError,
+)
+from spector.errors import (
+    ImmutableRecordError as ImmutableRecordError,
+)
+from spector.errors import (
+    ImportFormatError as ImportFormatError,
+)
+from spector.errors import (
+    InvalidFilterError as InvalidFilterError,
+)
+from spector.errors import (
+    InvalidInputError as InvalidInputError,
+)
+from spector.errors import (
+    InvalidMetadataError as InvalidMetadataError,
+)
+from spector.errors import (
+    InvalidScopeError as InvalidScopeError,
+)
+from spector.errors import (
+    InvalidTagError as InvalidTagError,
+)
+from spector.errors import (
+    InvalidTextError as InvalidTextError,
+)
+from spector.errors import (
+    InvalidTimeError as InvalidTimeError,
+)
+from spector.errors import (
+    InvalidVectorError as InvalidVectorError,
+)
+from spector.errors import (
+    KernelUnavailableError as KernelUnavailableError,
+)
+from spector.errors import (
+    ModelFileError as ModelFileError,
+)
+from spector.errors import (
+    ModelMismatchError as ModelMismatchError,
+)
+from spector.errors import (
+    NotCopyableError as NotCopyableError,
+)
+from spector.errors import (
+    PartitionCorruptError as PartitionCorruptError,
+)
+from spector.errors import (
+    SpectorError as SpectorError,
+)
+from spector.errors import (
+    StateTransitionError as StateTransitionError,
+)
+from spector.errors import (
+    StoreClosedError as StoreClosedError,
+)
+from spector.errors import (
+    StoreError as StoreError,
+)
+from spector.errors import (
+    StoreExistsError as StoreExistsError,
+)
+from spector.errors import (
+    StoreFailedError as StoreFailedError,
+)
+from spector.errors import (
+    StoreForkedError as StoreForkedError,
+)
+from spector.errors import (
+    StoreFullError as StoreFullError,
+)
+from spector.errors import (
+    StoreLockedError as StoreLockedError,
+)
+from spector.errors import (
+    StoreNotFoundError as StoreNotFoundError,
+)
+from spector.errors import (
+    StoreReadOnlyError as StoreReadOnlyError,
+)
+from spector.errors import (
+    SupersededRecordError as SupersededRecordError,
+)
+from spector.errors import (
+    UnknownArgumentError as UnknownArgumentError,
+)
+from spector.errors import (
+    UnknownRecordError as UnknownRecordError,
+)
+from spector.errors import (
+    UnknownTierError as UnknownTierError,
+)
+from spector.kernel.contract import (
+    PROFILES as PROFILES,
+)
+from spector.kernel.contract import (
+    Curve as Curve,
+)
+from spector.kernel.contract import (
+    Ranking as Ranking,
+)
+from spector.kernel.contract import (
+    ScoringProfile as ScoringProfile,
+)
+from spector.layout import (
+    Category as Category,
+)
+from spector.layout import (
+    Flag as Flag,
+)
+from spector.layout import (
+    Modality as Modality,
+)
+from spector.layout import (
+    PartitionState as PartitionState,
+)
+from spector.layout import (
+    TierCode as TierCode,
+)
+from spector.memory import Memory as Memory
+from spector.providers import (
+    CachedEmbedder as CachedEmbedder,
+)
+from spector.providers import (
+    Embedder as Embedder,
+)
+from spector.providers import (
+    Fact as Fact,
+)
+from spector.providers import (
+    FactExtractor as FactExtractor,
+)
+from spector.providers import (
+    ImportanceScorer as ImportanceScorer,
+)
+from spector.providers import (
+    MiniLMEmbedder as MiniLMEmbedder,
+)
+from spector.providers import (
+    OpenAIEmbedder as OpenAIEmbedder,
+)
+from spector.providers import (
+    Summarizer as Summarizer,
+)
+from spector.recall import (
+    Context as Context,
+)
+from spector.recall import (
+    Quote as Quote,
+)
+from spector.recall import (
+    RecallOptions as RecallOptions,
+)
+from spector.records import (
+    BackupReport as BackupReport,
+)
+from spector.records import (
+    CheckReport as CheckReport,
+)
+from spector.records import (
+    CompactionReport as CompactionReport,
+)
+from spector.records import (
+    ErasureReceipt as ErasureReceipt,
+)
+from spector.records import (
+    Explanation as Explanation,
+)
+from spector.records import (
+    ForgetReport as ForgetReport,
+)
+from spector.records import (
+    Hit as Hit,
+)
+from spector.records import (
+    HitList as HitList,
+)
+from spector.records import (
+    Loss as Loss,
+)
+from spector.records import (
+    MemoryRecord as MemoryRecord,
+)
+from spector.records import (
+    Problem as Problem,
+)
+from spector.records import (
+    Purged as Purged,
+)
+from spector.records import (
+    ReflectReport as ReflectReport,
+)
+from spector.records import (
+    RepairReport as RepairReport,
+)
+from spector.records import (
+    Residue as Residue,
+)
+from spector.records import (
+    ScanStats as ScanStats,
+)
+from spector.records import (
+    Signals as Signals,
+)
+from spector.records import (
+    UserSummary as UserSummary,
+)
+from spector.records import (
+    Verification as Verification,
+)
+from spector.sleep import ReflectDaemon as ReflectDaemon
+from spector.tiers import (
+    PartitionedTier as PartitionedTier,
+)
+from spector.tiers import (
+    Placement as Placement,
+)
+from spector.tiers import (
+    TierRouter as TierRouter,
+)
+from spector.tiers import (
+    TierStore as TierStore,
+)

@@ -1,0 +1,84 @@
+"""``forget``: which memories a caller means, then their rows, then on request their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from spector.arguments import SCOPES, id_of, parse_switch
+from spector.errors import InvalidFilterError, InvalidInputError
+from spector.messages import items_of, truth
+from spector.records import ForgetReport
+from spector.search import Listing
+from spector.upkeep import Keeper
+from spector.write import Forgetter, Manner
+
+__all__ = ["Forgetting"]
+
+
+class Forgetting:
+    """Chooses what to forget, and has it forgotten and erased."""
+
+    def __init__(self, listing: Listing, forgetter: Forgetter, keeper: Keeper) -> None:
+        self._listing = listing
+        self._forgetter = forgetter
+        self._keeper = keeper
+
+    def forget(
+        self, target: Any, selection: dict[str, Any], labels: tuple[Any, Any, Any], **how: Any
+    ) -> ForgetReport:
+        """Forget ids or a selection; see ``Memory.forget``.
+
+        Args:
+            labels: user, agent and session.
+            how: the fields of `Manner`.
+        """
+        scope, manner = self._listing.scope(*labels), _manner(**how)
+        if isinstance(target, Mapping):
+            if "where" in selection:
+                raise InvalidFilterError("a filter was given twice", hint="combine them with and")
+            selection["where"], target = target, None
+        if target is not None:
+            if selection:
+                raise InvalidFilterError("give either ids or a filter, not both")
+            report, needles = self._forgetter.forget_ids(_ids_of(target), manner, scope)
+        else:
+            given = dict(zip(SCOPES, labels, strict=True))
+            chosen = self._listing.select({**selection, **given}, "forget")
+            if chosen.is_everything:
+                raise InvalidFilterError(
+                    "forget was given neither ids nor a filter",
+                    hint="to empty a store, delete its directory or forget(tiers=[...])",
+                )
+            scope = chosen.scope
+            report, needles = self._forgetter.forget_found(
+                lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)], manner
+            )
+        return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
+
+
+def _manner(
+    *, purge: Any, verify: Any, include_protected: Any, skip_protected: Any
+) -> Manner:
+    manner = Manner(
+        purge=truth(purge, "purge"), verify=truth(verify, "verify"),
+        include_protected=parse_switch(include_protected, "include_protected"),
+        skip_protected=parse_switch(skip_protected, "skip_protected"),
+    )
+    if manner.include_protected and manner.skip_protected:
+        raise InvalidInputError(
+            "include_protected and skip_protected say opposite things", hint="pass one of the two"
+        )
+    if manner.verify and not manner.purge:
+        raise InvalidInputError(
+            "verify=True searches for what purge=True has erased", hint="pass both"
+        )
+    return manner
+
+
+def _ids_of(target: Any) -> list[Any]:
+    """The ids that one or several memories have, or those that a report forgot."""
+    if isinstance(target, ForgetReport):
+        return list(target.ids)
+    several = isinstance(target, Iterable) and not isinstance(target, (str, bytes))
+    return [id_of(each) for each in (items_of(target, "target") if several else [target])]

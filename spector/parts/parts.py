@@ -1,0 +1,81 @@
+"""The parts that one memory hands its verbs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spector.clock import Clock
+from spector.config import Config
+from spector.exchange import Exchange, Vectors
+from spector.forgetting import Forgetting
+from spector.kernel import ParallelKernel
+from spector.parts.lifetime import Access, Lifetime
+from spector.process import Calls
+from spector.providers import CachedEmbedder, Embedder
+from spector.recall import Recaller
+from spector.search import Listing, Searcher
+from spector.search.evidence import Probes
+from spector.sleep import ReflectDaemon, Sleeper
+from spector.store.core import Store
+from spector.tiers import Finder, TierRouter
+from spector.upkeep import Keeper
+from spector.write import Changer, Forgetter, Updater, Writer
+
+__all__ = ["Parts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parts:
+    """Made by `spector.assembly`. No part knows this, or the memory: a dropped one is freed."""
+
+    path: str
+    dim: int
+    durability: str
+    calls: Calls
+    access: Access
+    lifetime: Lifetime
+    clock: Clock
+    config: Config
+    kernel: ParallelKernel
+    router: TierRouter
+    embedder: Embedder | None
+    probes: Probes
+    vectors: Vectors
+    searcher: Searcher
+    finder: Finder
+    listing: Listing
+    writer: Writer
+    updater: Updater
+    changer: Changer
+    forgetter: Forgetter
+    forgetting: Forgetting
+    recaller: Recaller
+    keeper: Keeper
+    exchange: Exchange
+    sleeper: Sleeper
+    daemon: ReflectDaemon
+
+    @property
+    def store(self) -> Store:
+        """The store on disk, or the only one."""
+        return self.access.opened[0].store
+
+    def stats(self, labels: Mapping[str, str]) -> dict[str, Any]:
+        """See ``Memory.stats``; ``labels`` are those of its scope."""
+        about = {
+            "path": self.path, "mode": self.access.mode, "durability": self.durability,
+            "dim": self.dim,
+        }
+        if labels:
+            condition = self.listing.condition(self.listing.select(labels, "stats"))
+            return self.keeper.stats_within(about, labels, *condition)
+        cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
+        return self.keeper.stats(about, {
+            "embedding_cache": None if cache is None else {
+                "hits": cache.hits, "misses": cache.misses, "entries": cache.entries,
+                "hit_rate": cache.hit_rate,
+            },
+            "daemon": self.daemon.status(),
+        })  # fmt: skip

@@ -1,0 +1,281 @@
+"""``recall`` and ``context``: from arguments to hits, and from hits to the text of a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from numpy.typing import ArrayLike
+
+from spector.arguments import (
+    SCOPES,
+    parse_always,
+    parse_as_of,
+    parse_budget,
+    parse_cue,
+    parse_k,
+    parse_kind,
+    parse_layout,
+    parse_switch,
+    parse_vector,
+)
+from spector.clock import Clock
+from spector.config import Config
+from spector.kernel.contract import ScoringProfile, get_profile
+from spector.language.cues import split
+from spector.layout import Flag
+from spector.providers import Embedder, embedded, token_counter
+from spector.recall.abstention import CROWD, selected
+from spector.recall.context import Context
+from spector.recall.context_builder import ContextBuilder
+from spector.recall.hypothetical import centroid, hypotheses
+from spector.recall.intent_presets import intent_in, with_intent
+from spector.recall.merging import DEPTH, merged
+from spector.recall.need import gate, unneeded
+from spector.recall.options import (
+    COMMON,
+    RareArguments,
+    RecallArguments,
+    cut_of,
+    newness_of,
+    options_of,
+    refuse_strange,
+)
+from spector.records import Hit, HitList
+from spector.search import Listing, Searcher
+from spector.search.evidence import Probes
+from spector.search.selection import asks_for_now
+from spector.search.view import (
+    RecallRequest,
+    Selection,
+    asked_topic,
+    by_importance,
+    confine,
+    pinned_request,
+    until,
+    usual_k,
+)
+from spector.tiers import Finder
+
+__all__ = ["Recaller"]
+
+#: the arguments of a recall that say which memories are meant
+_SELECTING: Final = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES)
+#: tokens that a quoted memory takes at least
+_MIN_LINE_TOKENS: Final = 4
+#: instructions without a condition that a context has room for at most
+_MAX_RULES: Final = 16
+_SEVERAL_USERS: Final = (
+    "everything about a user is asked for, and the memories are of several: pass user_id"
+)
+
+
+class Recaller:
+    """Answers recalls and contexts of one memory.
+
+    Args:
+        has_one_user: whether all memories that are of a user are of the same one.
+        note_use: called with the ids of memories that were used, and their scope.
+    """
+
+    def __init__(
+        self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
+        probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
+        has_one_user: Callable[[], bool], note_use: Callable[[list[int], Any], None],
+    ) -> None:
+        self._searcher = searcher
+        self._listing = listing
+        self._finder = finder
+        self._embedder = embedder
+        self._probes = probes
+        self._clock = clock
+        self._config = config
+        self._profile = profile
+        self._dim = dim
+        self._has_one_user = has_one_user
+        self._note_use = note_use
+
+    def recall(
+        self, cue: Any, vector: ArrayLike | None, k: Any, as_of: Any, kind: Any, profile: Any,
+        selective: Any, learn: bool, options: Any, rare: RareArguments, **selecting: Any,
+    ) -> HitList:
+        """The k memories that should come to mind, best first; see ``Memory.recall``."""
+        parsed = options_of(options, rare).parsed
+        text, notes = parse_cue(cue, self._config)
+        selection = self._listing.select(selecting, "recall")
+        kind = parse_kind(kind)
+        topic = asked_topic(text, kind)
+        is_survey = topic is not None and topic.is_survey
+        # several users' memories are no answer to what is known about one
+        mixes = is_survey and not self._is_of_one_user(selection)
+        fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
+        if parse_switch(selective, "selective"):
+            if text is not None and not (decision := gate(text)).needed:
+                return HitList(abstained=True, reason=unneeded(decision))
+            fetched = min(max(wanted, CROWD), self._config.max_k)
+        moment = parse_as_of(as_of)
+        drop, replaced = _dropped(parsed.drop_flags, moment)
+        like = self._cue_vector(
+            text if topic is None else topic.text or None, vector, hyde=parsed.hyde
+        )
+        weights = self._profile if profile is None else get_profile(profile)
+        request = RecallRequest(
+            cue=text,
+            topic=topic,
+            vector=like,
+            k=fetched,
+            selection=until(selection, moment),
+            profile=by_importance(weights) if is_survey and like is None else weights,
+            now_ms=self._clock.now_ms() if moment is None else moment,
+            valence=parsed.valence,
+            min_importance=parsed.min_importance,
+            mood=parsed.mood,
+            drop_flags=drop,
+            replaced=replaced,
+            mmr=newness_of(parsed, is_survey=is_survey),
+            per_session=parsed.per_session,
+            probes=self._probes.beside(text, make=selective),
+            cut=0.0 if selective else parsed.cut,
+            kind=kind,
+            newest=text is not None and moment is None
+            and selecting.get("time_range") is None and asks_for_now(text),
+            modality_mask=parsed.modality_mask,
+            category_mask=parsed.category_mask,
+            exact=parsed.exact,
+            lexical=parsed.lexical,
+        )
+        request = with_intent(request, intent_in(text, parsed.intent))
+        if mixes:
+            notes = (*notes, _SEVERAL_USERS)
+            hits = HitList(abstained=True, reason=_SEVERAL_USERS)
+        else:
+            hits = self._searcher.recall(request)
+        if parsed.compound and text is not None and topic is None:
+            hits = self._with_parts(request, hits)
+        hits.notes, hits.is_survey, hits.request = notes, is_survey, request
+        if selective and not mixes:
+            hits = selected(hits, wanted, self._config, cut_of(options, rare))
+        self._confine((*hits, *hits.standing), request.selection)
+        used = [hit.id for hit in (*hits, *hits.standing)]
+        if learn and used:
+            self._note_use(used, request.selection.scope)
+        return hits
+
+    def context(
+        self, cue: Any, max_tokens: Any, k: Any, tokenizer: Any, layout: Any, ids: Any,
+        always: Any, learn: bool, recall: RecallArguments,
+    ) -> Context:
+        """Memories for a cue as one block of text; see ``Memory.context``."""
+        refuse_strange(recall)
+        budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
+        builder = ContextBuilder(
+            token_counter(tokenizer), budget, self._config, laid_out, with_ids
+        )
+        text, notes = parse_cue(cue, self._config)
+        topic = asked_topic(text, recall.get("kind") or "")
+        wanted = parse_k(k, self._config, usual_k(topic, 20))
+        ever = parse_always(always)
+        pinned = self._pinned(budget, recall) if ever == "pinned" else ()
+        small_talk = None if text is None or (decision := gate(text)).needed else decision
+        if ever is not True and small_talk is not None:
+            return builder.empty(unneeded(small_talk), abstained=True, pinned=pinned)
+        self._probes.beside(text, make=True)
+        cut = cut_of(recall.get("options"), recall)
+        # the cut comes later: the hits behind it show how far the best one stands out
+        fetched = min(max(wanted, CROWD), self._config.max_k)
+        hits = self._recall_for_context(text, fetched, {**recall, "cut": 0.0})
+        found = builder.context(
+            hits, text if topic is None else topic.text or text, wanted, cut=cut,
+            always=ever is True, rules=() if small_talk else self._standing(hits), pinned=pinned,
+        )
+        used = list({hit.id: None for hit in (*found.hits, *found.standing)})
+        if learn and used:
+            self._note_use(used, _request_of(hits).selection.scope)
+        return replace(found, notes=(*notes, *hits.notes, *found.notes))
+
+    def _recall_for_context(self, text: str | None, k: int, given: RecallArguments) -> HitList:
+        """The recall that a context is made of."""
+        rare: Any = {name: value for name, value in given.items() if name not in COMMON}
+        selecting = {name: given.get(name) for name in _SELECTING}
+        return self.recall(
+            text, given.get("vector"), k, given.get("as_of"), given.get("kind"),
+            given.get("profile"), False, False, given.get("options"), rare, **selecting,
+        )
+
+    def _pinned(self, budget: int, recall: RecallArguments) -> list[Hit]:
+        """The pinned memories that a recall's filters let through, newest first.
+
+        At most as many as a text of ``budget`` tokens may have room for.
+        """
+        selecting = {name: recall.get(name) for name in _SELECTING}
+        moment = parse_as_of(recall.get("as_of"))
+        chosen = until(self._listing.select(selecting, "context"), moment)
+        include: RareArguments = {"include": recall["include"]} if "include" in recall else {}
+        flags = options_of(recall.get("options"), include).parsed.drop_flags
+        drop, replaced = _dropped(flags, moment)
+        hits = self._searcher.recall(pinned_request(
+            chosen, min(max(1, budget // _MIN_LINE_TOKENS), self._config.max_k),
+            self._clock.now_ms() if moment is None else moment, drop_flags=drop, replaced=replaced,
+        ))  # fmt: skip
+        self._confine(hits, chosen)
+        return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
+
+    def _standing(self, hits: HitList) -> Sequence[Hit]:
+        """The instructions that apply to every cue, in the scope of a recall, newest first."""
+        request = _request_of(hits)
+        found = self._searcher.always(request, _MAX_RULES)
+        self._confine(found, request.selection)
+        return found
+
+    def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
+        """The answer to a cue and to its parts; embeds only what has a part."""
+        parts = split(request.cue or "", self._searcher.speakers())
+        if len(parts) == 1:
+            return hits
+        deep = min(DEPTH * request.k, self._config.max_k)
+        vectors = [request.vector] * len(parts)
+        if self._embedder is not None:
+            vectors = list(embedded(self._embedder, parts))
+        asked = [(request.cue, request.vector), *zip(parts, vectors, strict=True)]
+        found = self._searcher.recall_all(
+            [replace(request, cue=part, vector=each, k=deep) for part, each in asked]
+        )
+        return merged(found, request.k)
+
+    def _confine(self, hits: Sequence[Hit], selection: Selection) -> None:
+        """Let the records of hits name no memory outside of the selection's scope."""
+        scope = selection.scope
+        if not scope.is_open:
+            confine(hits, partial(self._finder.within, scope=scope))
+
+    def _is_of_one_user(self, selection: Selection) -> bool:
+        """Whether a selection, or else the whole store, has the memories of one user only."""
+        if selection.user_id is not None or selection.session_id is not None:
+            return True
+        return self._has_one_user()
+
+    def _cue_vector(
+        self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False
+    ) -> Any:
+        given = None if vector is None else parse_vector(vector, self._dim)
+        if text is None or self._embedder is None:
+            return given
+        more = hypotheses(text) if hyde else []
+        if given is not None and not more:
+            return given
+        made = embedded(self._embedder, more if given is not None else [text, *more])
+        return centroid(made, given) if more else made[0]
+
+
+def _request_of(hits: HitList) -> RecallRequest:
+    assert isinstance(hits.request, RecallRequest), "each recall notes its request"
+    return hits.request
+
+
+def _dropped(flags: int, moment_ms: int | None) -> tuple[int, bool]:
+    """The flags that drop a record, and whether what was superseded since a moment passes."""
+    if moment_ms is None or not flags & Flag.SUPERSEDED:
+        return flags, False
+    return int(flags & ~Flag.SUPERSEDED), True

@@ -1,0 +1,110 @@
+"""Lists the memories of a selection without a cue, by ascending id."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from spector.arguments import SCOPES, check_scope, parse_tags
+from spector.config import Config
+from spector.messages import refuse_unknown
+from spector.records import MemoryRecord
+from spector.search.view import EVERYTHING, Selection, make_selection
+from spector.store.catalog import ANYBODY, Scope, SqlFilter
+from spector.store.files import Bytes
+from spector.store.integrity import walk
+from spector.tiers import Finder, TierRouter
+
+__all__ = ["TRUSTED_S", "Listing"]
+
+#: how long a proof that the catalog's tables agree stays valid for indexed lookups, in seconds
+TRUSTED_S: Final = 60.0
+_SELECTING: Final = (
+    "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
+)
+
+
+class Listing:
+    """Turns keywords into selections, and selections into records."""
+
+    def __init__(self, router: TierRouter, finder: Finder, config: Config) -> None:
+        self._router = router
+        self._finder = finder
+        self._config = config
+
+    def select(self, given: Mapping[str, Any], verb: str) -> Selection:
+        """The selection that keyword arguments of ``verb`` name; checked, and for known tiers.
+
+        Raises:
+            UnknownArgumentError, InvalidInputError, UnknownTierError
+        """
+        refuse_unknown(given, _SELECTING, verb)
+        for value in given.values():  # no generator: each recall comes here
+            if value is not None:
+                break
+        else:
+            return EVERYTHING
+        get, config = given.get, self._config
+        chosen = make_selection(
+            tiers=get("tiers"),
+            tags=parse_tags(get("tags"), config),
+            any_tags=parse_tags(get("any_tags"), config),
+            user_id=check_scope(get("user_id"), "user_id", config),
+            agent_id=check_scope(get("agent_id"), "agent_id", config),
+            session_id=check_scope(get("session_id"), "session_id", config),
+            time_range=get("time_range"),
+            where=get("where"),
+        )
+        self._router.select(chosen.tiers)
+        return chosen
+
+    def labels(self, user_id: Any, agent_id: Any, session_id: Any) -> dict[str, str]:
+        """The labels of a verb that are given, by name; checked."""
+        scope = self.scope(user_id, agent_id, session_id)
+        return {name: value for name in SCOPES if (value := getattr(scope, name)) is not None}
+
+    def scope(self, user_id: Any, agent_id: Any, session_id: Any) -> Scope:
+        """The scope that the three labels of a verb name."""
+        if user_id is agent_id is session_id is None:
+            return ANYBODY
+        return Scope(
+            user_id=check_scope(user_id, "user_id", self._config),
+            agent_id=check_scope(agent_id, "agent_id", self._config),
+            session_id=check_scope(session_id, "session_id", self._config),
+        )
+
+    def records(
+        self, chosen: Selection, damaged: list[int] | None = None, *,
+        moment_ms: int | None = None, proven: bool = False,
+    ) -> Iterator[tuple[MemoryRecord, Bytes]]:
+        """Records with their bytes, by ascending id.
+
+        Args:
+            damaged: collects the ids of damaged records, which otherwise raise.
+            moment_ms: only what was valid then.
+            proven: guarantee that damage hides no memory, even where an index finds them. A proof
+                of a minute ago is enough then: many users are forgotten one after the other.
+        """
+        condition, trusted_s = self.condition(chosen, moment_ms)
+        if proven and trusted_s is None:
+            trusted_s = TRUSTED_S
+        scope, finder = chosen.scope, self._finder
+        walks = [
+            walk(store, finder.tier_name, condition.sql, condition.params, damaged,
+                 trusted_s=trusted_s, scope=scope)
+            for store in self._router.stores()
+        ]
+        found = heapq.merge(*walks, key=lambda each: each[0].id)
+        if scope.is_open:
+            return found
+        return ((finder.within(record, scope), image) for record, image in found)
+
+    def condition(
+        self, chosen: Selection, moment_ms: int | None = None
+    ) -> tuple[SqlFilter, float | None]:
+        """What rows must satisfy, and the greatest age of a proof that none is hidden (`walk`)."""
+        tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
+        codes = None if tiers is None else [tier.code for tier in tiers]
+        exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
+        return chosen.with_times(exact, codes), None if chosen.is_indexed else 0.0

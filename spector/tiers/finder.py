@@ -1,0 +1,161 @@
+"""Finds one record by its id among the stores of all tiers, inside a scope."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from spector.errors import InvalidInputError, PartitionCorruptError, UnknownRecordError
+from spector.messages import said
+from spector.records import MemoryRecord
+from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
+from spector.store.core import Store, current_image, header_of, to_record
+from spector.store.erasure import awaits_erasure
+from spector.tiers.base import TierStore
+from spector.tiers.router import TierRouter
+
+__all__ = ["Finder", "unknown"]
+
+
+class Finder:
+    """Looks records up by id. Given a scope, a record outside of it counts as unknown."""
+
+    def __init__(self, router: TierRouter) -> None:
+        self._router = router
+
+    def get(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
+        """A live record as it is now, its bytes verified.
+
+        Raises:
+            UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
+        """
+        for store in self._router.stores():
+            store.view()  # a reader follows the writer here
+        store, row = self.find(record_id, scope)
+        found = current_image(store, row)
+        # the row may have been replaced since it was found, and be of another scope by now
+        if found is None or not scope.holds(found[0]):
+            raise unknown(record_id)
+        row, image = found
+        header = header_of(image)
+        tier = self.tier_name(int(header["tier"]))
+        return to_record(row, header, tier, newer_than(store.catalog, row))
+
+    def get_within(self, record_id: int, scope: Scope) -> MemoryRecord:
+        """The same, whose links name no living memory outside of the scope."""
+        return self.within(self.get(record_id, scope), scope)
+
+    def history(self, record_id: int, scope: Scope) -> list[MemoryRecord]:
+        """A record with all that it supersedes and that supersedes it, by ascending id."""
+        found: dict[int, MemoryRecord] = {}
+        ahead = [self.get_within(record_id, scope)]
+        while ahead:
+            record = ahead.pop()
+            found[record.id] = record
+            for each in (*record.supersedes, *record.superseded_by):
+                if each not in found:
+                    with contextlib.suppress(UnknownRecordError):  # it has been forgotten
+                        ahead.append(self.get_within(each, scope))
+        return [found[each] for each in sorted(found)]  # a link leads to a smaller id
+
+    def locate(self, record_id: int, scope: Scope = ANYBODY) -> tuple[Store, Row, TierStore]:
+        """The store, row and tier of a live record."""
+        while True:
+            store, row = self.find(record_id, scope)
+            segment = store.segments.get(row.segment_id)
+            if segment is not None:
+                return store, row, self._router.by_code(segment.row.tier)
+            with store.exclusive():  # a compaction has just moved it; then the new place is known
+                if row.segment_id not in store.segments and store.catalog.fetch([row.id]) == {
+                    row.id: row
+                }:
+                    raise PartitionCorruptError(
+                        f"memory {row.id} lies in partition {row.segment_id}, which does not exist",
+                        hint="run: spector check PATH",
+                    )
+
+    def find(self, record_id: int, scope: Scope = ANYBODY) -> tuple[Store, Row]:
+        """The store and row of a live record.
+
+        Raises:
+            UnknownRecordError: there is none in the scope. With a scope the text is the same for a
+                record outside of it, a forgotten one and one that never was.
+        """
+        if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
+            raise InvalidInputError(
+                f"a record id is an int, got {type(record_id).__name__}",
+                hint="pass one id, hit or record",
+            )
+        if 0 <= record_id < 1 << 63:
+            for store in self._router.stores():
+                row = store.catalog.fetch([int(record_id)]).get(int(record_id))
+                if row is not None and scope.holds(row):
+                    return store, row
+                if row is not None:
+                    verify_row(row, store.catalog.path)  # a damaged row is not another's memory
+        if scope.is_open and self.is_forgotten(record_id):
+            raise UnknownRecordError(
+                f"memory {record_id} has been forgotten",
+                hint="what the files still hold of it is erased by forget(id, purge=True) or"
+                " compact(): spector compact PATH",
+            )
+        self.refuse_hidden([int(record_id)])
+        raise unknown(record_id)
+
+    def refuse_hidden(self, ids: Sequence[int]) -> None:
+        """Raise for an id that was not found only because the catalog is damaged.
+
+        Raises:
+            CatalogCorruptError: it is.
+        """
+        possible = [each for each in ids if 0 <= each < 1 << 63]
+        for store in self._router.stores():
+            store.catalog.refuse_hidden(possible)
+
+    def is_forgotten(self, record_id: object) -> bool:
+        """Whether a memory is in no answer any more, and its bytes wait for erasure."""
+        if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
+            return False
+        named = int(record_id)
+        if not 0 <= named < 1 << 63:
+            return False
+        stores = self._router.stores()
+        if any(store.catalog.fetch([named]) for store in stores) or not any(
+            awaits_erasure(store, named) for store in stores
+        ):
+            return False
+        self.refuse_hidden([named])  # the words that an update replaced await erasure, too
+        return True
+
+    def within(self, record: MemoryRecord, scope: Scope) -> MemoryRecord:
+        """A record whose links name no living memory outside of the scope."""
+        linked = {*record.parents, *record.supersedes, *record.superseded_by}
+        if scope.is_open or not linked:
+            return record
+        outside: set[int] = set()
+        for store in self._router.stores():
+            outside |= members(store.catalog, linked, scope, inside=False)
+        if not outside:
+            return record
+
+        def inside(ids: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(each for each in ids if each not in outside)
+
+        return replace(
+            record, parents=inside(record.parents), supersedes=inside(record.supersedes),
+            superseded_by=inside(record.superseded_by),
+        )
+
+    def tier_name(self, code: int) -> str:
+        """The name of the tier that a record's header has as a code."""
+        return self._router.by_code(code).name
+
+
+def unknown(record_id: int) -> UnknownRecordError:
+    """The error for an id that no live record has."""
+    return UnknownRecordError(
+        f"there is no memory with id {said(record_id)}", hint="it may have been forgotten"
+    )

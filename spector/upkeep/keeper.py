@@ -1,0 +1,219 @@
+"""What keeps the stores of one memory in order: checks, figures, backups, erasure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from spector.arguments import parse_directory, parse_limit, parse_number
+from spector.clock import Clock, iso_of_ms
+from spector.config import Config
+from spector.errors import InvalidInputError
+from spector.kernel import kernel_info
+from spector.messages import function_or_none, items_of, truth
+from spector.records import (
+    BackupReport,
+    CheckReport,
+    CompactionReport,
+    ForgetReport,
+    Purged,
+    UserSummary,
+)
+from spector.store.backup import copy_store
+from spector.store.catalog import Scope, SqlFilter
+from spector.store.erasure import Needles, due_of
+from spector.store.integrity import check_settled
+from spector.tiers import TierRouter
+from spector.upkeep.compaction import compact_all
+from spector.upkeep.counting import count_of, receipt_within, tiers_of, users_of
+
+__all__ = ["Keeper"]
+
+#: called with (done, in total)
+Progress = Callable[[int, int], None]
+#: empties a cache of what memories say; returns what a receipt says of it, if anything
+Empty = Callable[[], Purged | None]
+
+
+class Keeper:
+    """Upkeep of the stores of one memory.
+
+    Args:
+        caches: called whenever something was erased from the files.
+    """
+
+    def __init__(
+        self, router: TierRouter, config: Config, clock: Clock, caches: Sequence[Empty]
+    ) -> None:
+        self._router = router
+        self._config = config
+        self._clock = clock
+        self._caches = caches
+
+    # -- erasure ------------------------------------------------------------------------------
+
+    def compact(
+        self, threshold: Any, *, dry_run: bool, verify: Iterable[str | bytes],
+        progress: Progress | None, scope: Scope,
+    ) -> CompactionReport:
+        """Rebuild partitions and erase what is due; see ``Memory.compact``."""
+        function_or_none(progress, "progress")
+        share = parse_number(threshold, "threshold", 0.0, 1.0)
+        needles = _needles_given(verify)
+        if dry_run and needles is not None:
+            raise InvalidInputError(
+                "verify searches for what a compaction has erased, and a dry run erases nothing",
+                hint="leave one of the two out",
+            )
+        report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
+        if report.receipt is None:
+            return report
+        receipt = receipt_within(report.receipt, scope, (), self._router.stores())
+        return replace(report, receipt=receipt)
+
+    def erase_forgotten(
+        self, report: ForgetReport, needles: Needles | None, scope: Scope
+    ) -> ForgetReport:
+        """Erase what was forgotten from every file; the report with a receipt of its scope."""
+        receipt = self._erase(0.0, needles=needles, always=True).receipt
+        assert receipt is not None, "always"
+        receipt = receipt_within(receipt, scope, report.ids, self._router.stores())
+        return replace(report, receipt=replace(receipt, protected=report.protected))
+
+    def _erase(self, threshold: float, **more: Any) -> CompactionReport:
+        return self.empty_caches(compact_all(
+            self._router, config=self._config, threshold=threshold,
+            now_ms=self._clock.now_ms(), **more,
+        ))  # fmt: skip
+
+    def empty_caches(self, report: CompactionReport) -> CompactionReport:
+        """After an erasure: caches forget, too, and the receipt says so."""
+        if report.receipt is None:
+            return report
+        emptied = tuple(done for each in self._caches if (done := each()) is not None)
+        receipt = replace(report.receipt, purged=(*report.receipt.purged, *emptied))
+        return replace(report, receipt=receipt)
+
+    # -- state --------------------------------------------------------------------------------
+
+    def checkpoint(self) -> None:
+        """Make the partitions durable and empty the journal."""
+        for store in self._router.stores():
+            store.checkpoint()
+
+    def check(self, progress: Progress | None, limit: int | None) -> CheckReport:
+        """One report on all stores."""
+        limit = parse_limit(limit)
+        function_or_none(progress, "progress")
+        durable = self._router.durable_store()
+        tiers = {tier.code: tier.files for tier in self._router}
+        reports = []
+        for store in self._router.stores():
+            with store.exclusive():
+                if not store.files.durable:
+                    store.checkpoint()  # it has no journal to look up which slots are due to go
+                reports.append(
+                    check_settled(
+                        store.files, store.catalog, tiers, store.kernel,
+                        progress if store is durable else None, limit=limit,
+                    )
+                )
+        return CheckReport(
+            problems=tuple(p for r in reports for p in r.problems),
+            notes=tuple(n for r in reports for n in r.notes),
+            partitions=sum(r.partitions for r in reports),
+            records=sum(r.records for r in reports),
+            tombstones=sum(r.tombstones for r in reports),
+            bytes=sum(r.bytes for r in reports),
+            elapsed_ms=sum(r.elapsed_ms for r in reports),
+            unlisted=sum(r.unlisted for r in reports),
+        )
+
+    def backup(self, dest: Any, *, force: Any, progress: Progress | None) -> BackupReport:
+        """Copy the durable store; see ``Memory.backup``."""
+        return copy_store(
+            self._router.durable_store(), parse_directory(dest, "dest"),
+            taken_ms=self._clock.now_ms(),
+            force=truth(force, "force"), progress=function_or_none(progress, "progress"),
+        )
+
+    # -- figures ------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return sum(p.live for store in self._router.stores() for p in store.view().partitions)
+
+    def count(self, condition: SqlFilter, trusted_s: float | None) -> int:
+        """How many memories satisfy a condition; ``trusted_s`` as in ``walk``."""
+        stores = self._router.stores()
+        return sum(count_of(store, condition, trusted_s=trusted_s) for store in stores)
+
+    def users(self, trusted_s: float) -> list[UserSummary]:
+        """Every user that a memory is of, by id."""
+        return users_of(self._router.stores(), trusted_s=trusted_s)
+
+    def stats(self, about: Mapping[str, Any], counters: Mapping[str, Any]) -> dict[str, Any]:
+        """What all stores hold and what is due for erasure; ``about`` and ``counters`` as given."""
+        tiers: dict[str, dict[str, int]] = {
+            tier.name: {"records": 0, "tombstones": 0, "partitions": 0} for tier in self._router
+        }
+        for store in self._router.stores():
+            for partition in store.view().partitions:
+                entry = tiers[self._router.by_code(partition.tier).name]
+                entry["records"] += partition.live
+                entry["tombstones"] += partition.slots - partition.live
+                entry["partitions"] += 1
+        durable = self._router.durable_store()
+        sizes = durable.files.sizes() if durable.files.durable else {}
+        due = due_of(durable)
+        return {
+            **about,
+            "model": durable.meta.get("model_id") or None,
+            "records": len(self),
+            "tiers": tiers,
+            "bytes": {
+                "partitions": sum(s for n, s in sizes.items() if n.endswith(".mem")),
+                "indexes": sum(s for n, s in sizes.items() if n.endswith((".idx", ".lex"))),
+                "catalog": sum(s for n, s in sizes.items() if n.startswith("catalog.db")),
+                "total": sum(sizes.values()),
+            },
+            "kernel": kernel_info(),
+            **counters,
+            "erasure": {
+                "pending": len(due.ids),
+                "due": None if due.due_ms is None else iso_of_ms(due.due_ms),
+            },
+        }
+
+    def stats_within(
+        self, about: Mapping[str, Any], scope: Mapping[str, str], condition: SqlFilter,
+        trusted_s: float | None,
+    ) -> dict[str, Any]:
+        """How many memories of a scope there are, by tier; what belongs to all is left out."""
+        found = tiers_of(self._router.stores(), condition, trusted_s=trusted_s)
+        return {
+            **about,
+            "model": self._router.durable_store().meta.get("model_id") or None,
+            "scope": dict(scope),
+            "records": sum(found.values()),
+            "tiers": {tier.name: {"records": found.get(tier.code, 0)} for tier in self._router},
+            "kernel": kernel_info(),
+        }
+
+
+def _needles_given(verify: Any) -> Needles | None:
+    """What a caller wants searched for; None for nothing."""
+    if isinstance(verify, (str, bytes, bool)) or not isinstance(verify, Iterable):
+        raise InvalidInputError(
+            f"verify is {type(verify).__name__}", hint='write it like verify=["Maya Lindqvist"]'
+        )
+    needles, given = Needles(), list(items_of(verify, "verify"))
+    for each in given:
+        if not isinstance(each, (str, bytes)):
+            raise InvalidInputError(
+                f"verify holds a {type(each).__name__}", hint="pass texts or bytes"
+            )
+        if not each:
+            raise InvalidInputError("verify holds an empty text", hint="pass what to search for")
+        needles.add_given(each)
+    return needles if given else None

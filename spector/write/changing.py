@@ -1,0 +1,166 @@
+"""Changes of a record's mutable half, in place: flags, strength, use, the end of validity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spector.arguments import id_of
+from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.records import MemoryRecord
+from spector.store.catalog import ANYBODY, Row, Scope, newer_than
+from spector.store.catalog import rows as catalog_rows
+from spector.store.core import Store, to_record
+from spector.tiers import TierStore, unknown
+from spector.write import supersede
+from spector.write.context import WriteContext
+from spector.write.drafts import Named
+from spector.write.row_state import current_bytes
+
+__all__ = ["Changer"]
+
+#: changes the mutable fields of one header in place; False when there is nothing to change
+Change = Callable[[Any, MemoryRecord], bool]
+_MAX_U32 = 0xFFFF_FFFF
+_DAY_S = 86_400
+
+
+class Changer:
+    """Changes what stays in its slot. Callers check that the store is open and writable.
+
+    Args:
+        note_writes: called with the number of memories after they have changed.
+    """
+
+    def __init__(self, parts: WriteContext, *, note_writes: Callable[[int], None]) -> None:
+        self._parts = parts
+        self._note_writes = note_writes
+
+    def set_flag(
+        self, target: Named, flag: Flag, on: bool, scope: Scope = ANYBODY
+    ) -> MemoryRecord:
+        """Set or clear one flag."""
+
+        def change(header: Any, _: MemoryRecord) -> bool:
+            before = int(header["flags"])
+            header["flags"] = before | flag if on else before & ~int(flag)
+            return bool(int(header["flags"]) != before)
+
+        return self._parts.finder.within(self.change([id_of(target)], change, scope)[0], scope)
+
+    def reinstate(self, target: Named, scope: Scope = ANYBODY) -> MemoryRecord:
+        """Take back that a memory was superseded; what did so must be gone."""
+        record_id, finder = id_of(target), self._parts.finder
+        finder.locate(record_id, scope)
+        with self._parts.exclusive():
+            store, row, _ = finder.locate(record_id, scope)
+            change = supersede.reinstated(store, row, scope)
+            if change is not None:
+                row = change.after
+                with store.transaction() as tx:
+                    supersede.apply(tx, [change])
+            tier, header = self._header(store, row)
+            record = to_record(row, header, tier.name)
+        self._note_writes(1)
+        return finder.within(record, scope)
+
+    def reinforce(
+        self, target: Named, success: bool, scope: Scope = ANYBODY
+    ) -> MemoryRecord:
+        """Strengthen a memory that helped, or weaken one that misled.
+
+        Success adds ``stability_boost_days * max(1, days since last access)`` to stability (the
+        spacing effect, as in UCMA); failure multiplies it by ``stability_failure_factor``. Both
+        move utility by ``utility_rate`` towards 1 or 0 (Cognitive Memory v9), count an access and
+        restart the forgetting curve.
+        """
+        config, now_ms = self._parts.config, self._parts.clock.now_ms()
+        now_s = max(0, min(_MAX_U32, now_ms // 1000))
+
+        def change(header: Any, _: MemoryRecord) -> bool:
+            elapsed_days = max(0, now_s - int(header["last_access_s"])) / 86_400
+            stability = float(header["stability_days"])
+            if success:
+                stability += config.stability_boost_days * max(1.0, elapsed_days)
+            else:
+                stability *= config.stability_failure_factor
+            header["stability_days"] = min(max(stability, 1e-3), config.max_stability_days)
+            utility = float(header["utility"])
+            header["utility"] = utility + config.utility_rate * (float(success) - utility)
+            header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
+            header["last_access_s"] = _last_access(header, now_s)
+            return True
+
+        record = self.change([id_of(target)], change, scope)[0]
+        self._note_writes(1)
+        return self._parts.finder.within(record, scope)
+
+    def note_use(self, ids: Sequence[int], scope: Scope = ANYBODY) -> None:
+        """Count that memories were recalled together: an access, now, and 2 % more stability.
+
+        The small boost is the Hebbian co-activation of Cognitive Memory v9. Memories that have
+        been forgotten meanwhile, or moved out of the scope, are passed over.
+        """
+        config, now_ms = self._parts.config, self._parts.clock.now_ms()
+        now_s = max(0, min(_MAX_U32, now_ms // 1000))
+
+        def change(header: Any, _: MemoryRecord) -> bool:
+            header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
+            header["last_access_s"] = _last_access(header, now_s)
+            grown = float(header["stability_days"]) * 1.02
+            header["stability_days"] = min(grown, config.max_stability_days)
+            return True
+
+        with self._parts.exclusive():
+            present = {
+                row.id for store in self._parts.router.stores()
+                for row in store.catalog.fetch(ids).values() if scope.holds(row)
+            }
+            self.change([i for i in ids if i in present], change)
+
+    def change(
+        self, ids: Sequence[int], change: Change, scope: Scope = ANYBODY
+    ) -> list[MemoryRecord]:
+        """Apply a change of mutable fields to records, in one transaction per store."""
+        by_store: dict[Store, list[int]] = {}
+        for record_id in ids:
+            store, _, _ = self._parts.finder.locate(record_id, scope)
+            by_store.setdefault(store, []).append(record_id)
+        out: dict[int, MemoryRecord] = {}
+        for store, members in by_store.items():
+            with store.exclusive():
+                rows = store.catalog.fetch(members)
+                # asked again under the lock: it may have been moved to another user meanwhile
+                missing = [i for i in members if i not in rows or not scope.holds(rows[i])]
+                if missing:
+                    raise unknown(missing[0])
+                staged = []
+                for record_id in dict.fromkeys(members):
+                    row = rows[record_id]
+                    tier, header = self._header(store, row)
+                    if change(header, to_record(row, header, tier.name)):
+                        block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+                        staged.append((row, block))
+                    newer = newer_than(store.catalog, row)
+                    out[record_id] = to_record(row, header, tier.name, newer)
+                if staged:
+                    with store.transaction() as tx:
+                        for row, block in staged:
+                            tx.set_mutable(row.segment_id, row.slot, block)
+                        catalog_rows.set_mutable(tx.connection, [(r.id, b) for r, b in staged])
+        return [out[record_id] for record_id in ids]
+
+    def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
+        header = current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]
+        return self._parts.router.by_code(int(header["tier"])), header
+
+
+def _last_access(header: Any, now_s: int) -> int:
+    """Second of a use now. It never goes back, but for one that a clock far ahead had noted.
+
+    Such a use, later than now and than the event by more than a day, would keep the memory from
+    fading until that day has come.
+    """
+    noted = int(header["last_access_s"])
+    latest = max(now_s, min(int(header["event_ms"]) // 1000, _MAX_U32))
+    return latest if noted > latest + _DAY_S else max(noted, now_s)

@@ -1,0 +1,47 @@
+"""From the fields that a caller gives to the bytes and rows of new records."""
+
+from __future__ import annotations
+
+from spector.write.drafts.append import (
+    append_batch,
+    records_of,
+)
+from spector.write.drafts.batch import (
+    Batch,
+    strengths_of,
+)
+from spector.write.drafts.draft import (
+    FIELDS,
+    Draft,
+    Memories,
+    MemoryFields,
+    Named,
+    make_draft,
+    may_name,
+    with_aliases,
+)
+from spector.write.drafts.encode import (
+    Encoded,
+    bloom_of,
+    encode_batch,
+    reseal,
+)
+
+__all__ = [
+    "FIELDS",
+    "Batch",
+    "Draft",
+    "Encoded",
+    "Memories",
+    "MemoryFields",
+    "Named",
+    "append_batch",
+    "bloom_of",
+    "encode_batch",
+    "make_draft",
+    "may_name",
+    "records_of",
+    "reseal",
+    "strengths_of",
+    "with_aliases",
+]

@@ -1,0 +1,185 @@
+"""Forgetting: rows go at once, bytes become tombstones that a later erasure removes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from spector.clock import from_ms
+from spector.errors import ImmutableRecordError, PartitionCorruptError
+from spector.layout import MUTABLE_DTYPE, Flag
+from spector.records import ForgetReport
+from spector.store.catalog import Row, Scope
+from spector.store.catalog import rows as catalog_rows
+from spector.store.core import Store
+from spector.store.erasure import Needles, note_erasure
+from spector.store.files import Bytes
+from spector.store.integrity import refuse_damage
+from spector.tiers import unknown
+from spector.write import supersede
+from spector.write.context import WriteContext
+from spector.write.row_state import with_flag
+
+__all__ = ["Forgetter", "Manner"]
+
+#: ids that an error names
+_MOST_NAMED = 1000
+
+
+class Manner(NamedTuple):
+    """How memories are forgotten: with their bytes, and what becomes of the protected ones."""
+
+    purge: bool = False
+    verify: bool = False
+    include_protected: bool = False
+    skip_protected: bool = False
+
+
+class Forgetter:
+    """Forgets records. Callers check that the store is open and writable.
+
+    Args:
+        note_writes: called with the number of memories after they have gone.
+    """
+
+    def __init__(self, parts: WriteContext, *, note_writes: Callable[[int], None]) -> None:
+        self._parts = parts
+        self._note_writes = note_writes
+
+    def forget_ids(
+        self, ids: list[int], manner: Manner, scope: Scope
+    ) -> tuple[ForgetReport, Needles | None]:
+        """Forget named records of a scope; all or nothing.
+
+        Returns:
+            The report, and with ``verify`` what to search the files for afterwards.
+        """
+        finder = self._parts.finder
+        if manner.purge and not manner.verify and scope.is_open:
+            # what was forgotten before has neither words to search for nor a scope any more
+            ids = [each for each in ids if not finder.is_forgotten(each)]
+        with self._parts.exclusive():  # what is searched for is what is forgotten
+            for each in ids:
+                finder.locate(each, scope)
+            return self._forget(ids, manner, named=True)
+
+    def forget_found(
+        self, find: Callable[[], list[int]], manner: Manner
+    ) -> tuple[ForgetReport, Needles | None]:
+        """Forget what ``find``, called under the lock, finds; see `forget_ids`."""
+        with self._parts.exclusive():
+            if manner.purge:  # damage could hide from a filter what it should find
+                refuse_damage(self._parts.router.durable_store().catalog)
+            return self._forget(find(), manner, named=False)
+
+    def _forget(
+        self, ids: list[int], manner: Manner, *, named: bool
+    ) -> tuple[ForgetReport, Needles | None]:
+        purge, verify, included, skipped = manner
+        how = {"named": named, "include_protected": included, "skip_protected": skipped}
+        needles = None
+        if verify:
+            doomed, _ = self.to_forget(ids, **how)
+            needles = self._needles_of(row.id for rows in doomed.values() for row in rows)
+        report = self.forget(ids, at_once=purge, **how)
+        self._note_writes(len(report))
+        return report, needles
+
+    def _needles_of(self, ids: Iterable[int]) -> Needles:
+        """What to search the files for once these memories are erased."""
+        needles = Needles()
+        for record_id in ids:
+            store, row = self._parts.finder.find(record_id)
+            image: Bytes | None = None
+            with contextlib.suppress(PartitionCorruptError):  # it has no such place
+                image = store.record_image(row.segment_id, row.slot)
+            needles.add_memory(row, image, self._parts.dim)
+        return needles
+
+    def forget(
+        self, ids: Iterable[int], *, named: bool, at_once: bool = False,
+        include_protected: bool = False, skip_protected: bool = False,
+    ) -> ForgetReport:
+        """Delete records: their rows at once, their bytes are tombstoned until compaction.
+
+        All or nothing, but for what `to_forget` keeps.
+
+        Args:
+            at_once: the caller erases them next, and if that is cut short the next reflect does.
+        """
+        due_ms = 0 if at_once else self._parts.erasure_due_ms()
+        with self._parts.exclusive():
+            doomed, kept = self.to_forget(
+                ids, named=named, include_protected=include_protected,
+                skip_protected=skip_protected,
+            )
+            for store, rows in doomed.items():
+                self._delete(store, rows, due_ms)
+        gone = sorted(row.id for rows in doomed.values() for row in rows)
+        waits = not at_once and any(store.files.durable for store in doomed)
+        return ForgetReport(
+            ids=tuple(gone), protected=tuple(kept), due=from_ms(due_ms) if waits else None
+        )
+
+    def to_forget(
+        self, ids: Iterable[int], *, named: bool, include_protected: bool = False,
+        skip_protected: bool = False,
+    ) -> tuple[dict[Store, list[Row]], list[int]]:
+        """Rows that `forget` deletes, by store, and ids that it keeps. The caller has the lock.
+
+        Records that were ``named`` by id: a pin does not hold them; immutable ones are kept with
+        ``skip_protected``, and refused without. Records that a filter found are kept when they are
+        pinned or immutable. With ``include_protected`` nothing is kept.
+
+        Raises:
+            UnknownRecordError: a named one is not there.
+            ImmutableRecordError: naming all of those that are.
+        """
+        wanted = list(dict.fromkeys(ids))
+        found = {
+            row.id: (store, row)
+            for store in self._parts.router.stores() for row in store.catalog.fetch(wanted).values()
+        }
+        missing = [each for each in wanted if each not in found]
+        if missing:  # by a walk that came to them, or another thread was faster
+            self._parts.finder.refuse_hidden(sorted(missing))
+        if named and missing:
+            raise unknown(min(missing))
+        holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
+        kept = [] if include_protected else [
+            i for i, (_, row) in found.items()
+            if int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"]) & holds
+        ]
+        if named and kept and not skip_protected:
+            raise _immutable(sorted(kept))
+        doomed: dict[Store, list[Row]] = {}
+        for store, row in (found[i] for i in sorted(found.keys() - set(kept))):
+            doomed.setdefault(store, []).append(row)
+        return doomed, sorted(kept)
+
+    def _delete(self, store: Store, rows: list[Row], due_ms: int) -> None:
+        if not rows:
+            return
+        heirs = supersede.inherited(store, rows)
+        with store.transaction() as tx:
+            supersede.apply(tx, heirs)
+            for row in rows:
+                tx.tombstone(row.segment_id, row.slot, with_flag(row.mutable, Flag.TOMBSTONE))
+            catalog_rows.delete_rows(tx.connection, rows)
+            note_erasure(tx.connection, [row.id for row in rows], due_ms)
+        self._parts.speakers.forget()
+
+
+def _immutable(ids: Sequence[int]) -> ImmutableRecordError:
+    """The error for ids that are not forgotten because they must not change."""
+    rest = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    names = ", ".join(map(str, ids[:_MOST_NAMED])) + rest
+    one = len(ids) == 1
+    return ImmutableRecordError(
+        f"{'record' if one else 'records'} {names} {'is' if one else 'are'} immutable;"
+        " nothing was forgotten",
+        hint="include_protected=True forgets immutable ones too, skip_protected=True the others",
+    )
