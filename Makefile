@@ -1,11 +1,11 @@
-# Every target sets itself up: a virtual environment in $(VENV) with spector installed editable.
+# Every target makes its own virtual environment in $(VENV), with spector installed editable.
 #   make PYTHON=python3.12      another interpreter (3.11 or newer)
 #   make VENV=/tmp/venv         another place for the environment
 #   make test ARGS="-k recall"  more arguments, for pytest, the demo or the bench
 #   make test WORKERS=0         all tests in one process
-#   make test SPECTOR_PROOFS=tests/proofs/results.json   and note how long it took, for the page
+#   make test SPECTOR_PROOFS=tests/proofs/results.json   record how long it took, for the page
 
-# the first interpreter on PATH that is new enough; python3 when none is, so that the check explains
+# the first interpreter on PATH that is new enough, else python3, so that the check below explains
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && exit; \
 	done; echo python3)
@@ -13,22 +13,22 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 RIVALS_VENV ?= $(VENV)-rivals
-# a copy of the tree with an environment of its own, because the extension is built in place
+# a copy of the tree with its own environment, because the extension is built in place
 SANITIZED ?= build/sanitized
 SANITIZERS ?= address,undefined
-# what preloads a library of its own, or is instrumented in another way
+# tests that preload their own library or are instrumented differently
 NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --deselect=tests/store/test_check_sectors.py \
 	--deselect=tests/backup/test_formats.py::test_an_upgrade_killed_on_its_way_is_finished_by_the_next_opening
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
-# processes that run tests: for two cores, as one always waits for a disk or a process
+# test processes: three for two cores, since one is usually waiting for a disk or a process
 WORKERS ?= 3
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-# the tests start Python hundreds of times: what was compiled once is kept, whatever the shell says
+# the tests start Python hundreds of times, so compiled files are kept even if the shell forbids it
 unexport PYTHONDONTWRITEBYTECODE
 
-# what the installed extension and entry points are made from; Python files are live in the tree
+# sources of the installed extension and entry points; Python files are used from the tree
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
@@ -37,14 +37,14 @@ SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
-	@echo "make test-slow  all tests, the slow ones and random exploration included, and docs/reliability.md"
-	@echo "make test-sanitize  the tests of make test over a kernel with ASan and UBSan (gcc; several times as long)"
+	@echo "make test-slow  all tests, slow ones and random exploration included; writes docs/reliability.md"
+	@echo "make test-sanitize  make test over a kernel with ASan and UBSan (gcc; several times as long)"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
-	@echo "make bench-recall  what recall brings back, on public conversations (needs SPECTOR_DATA)"
-	@echo "make bench-rivals  beside faiss, hnswlib, LanceDB and others, in $(RIVALS_VENV) (ARGS=--full)"
+	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA)"
+	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make changelog  move the fragments in changes/ into CHANGELOG.md (VERSION=0.2.0)"
-	@echo "make install    only the environment in $(VENV)"
+	@echo "make install    make the environment in $(VENV), nothing else"
 	@echo "make clean      remove the environment, build products and caches"
 
 install: $(STAMP)
@@ -52,17 +52,17 @@ install: $(STAMP)
 demo: $(STAMP)
 	@$(VENV)/bin/spector demo $(ARGS)
 
-# says at its end how many of its 480 seconds the tests took
+# prints at the end how many of its 480 seconds the tests took
 test: lint
 	$(PYTEST) -m "not slow"
 
-# the page is made of a run that failed, too: it says so
+# the page is written after a failed run, too, and says that it failed
 test-slow: lint
-	HYPOTHESIS_PROFILE=explore SPECTOR_PROOFS=tests/proofs/results.json $(PYTEST); told=$$?; \
-		$(PY) -m tests.proof && exit $$told
+	HYPOTHESIS_PROFILE=explore SPECTOR_PROOFS=tests/proofs/results.json $(PYTEST); status=$$?; \
+		$(PY) -m tests.proof && exit $$status
 
-# The sanitizers' libraries are loaded first, or the extension could not be; allocations of Python are malloc's, so
-# that they are seen; what Python leaves at its end is no leak of ours; signals stay the tests' business.
+# The sanitizers' libraries must be loaded before the extension. Python allocates by malloc, so that they see it. What
+# Python leaves at exit is not a leak of ours, and signals are left to the tests.
 test-sanitize:
 	rm -rf $(SANITIZED) && mkdir -p $(SANITIZED)
 	git ls-files -z | tar --null -T - -cf - | tar -xf - -C $(SANITIZED)
@@ -82,7 +82,7 @@ bench: $(STAMP)
 bench-recall: $(STAMP)
 	$(PY) -m bench.recall $(ARGS)
 
-# the other engines are large and none of the project's business: an environment of their own
+# the other engines are large and no dependency of the project, so they get their own environment
 bench-rivals: $(RIVALS_STAMP)
 	$(RIVALS_VENV)/bin/python -m bench.rivals $(ARGS)
 

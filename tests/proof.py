@@ -46,7 +46,7 @@ SCHEMA: Final = 3
 _CALLS: Final = pytest.StashKey[list[tuple[str, dict[str, Any]]]]()
 _SECONDS: Final = pytest.StashKey[float]()
 _BEGAN: Final = pytest.StashKey[float]()
-#: slow tests that took longer begin before all others, which stay in order: they share fixtures
+#: slower tests start before all others; the others keep their order, because they share fixtures
 _LONG_S: Final = 40.0
 
 Proof = Callable[..., None]
@@ -59,7 +59,7 @@ def seed(default: int) -> int:
 
 @pytest.fixture
 def proof(request: pytest.FixtureRequest) -> Proof:
-    """Call it with a row of the page and what was counted: ints are summed, texts are listed."""
+    """Call it with a row of the page and the counts: ints are summed, texts are listed."""
     calls = request.node.stash.setdefault(_CALLS, [])
 
     def record(row: str, **counts: float | str) -> None:
@@ -84,7 +84,7 @@ def _note(item: pytest.Item, report: Any) -> None:
     calls = item.stash.get(_CALLS, []) or [("", {})]
     reason = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else ""
     path = os.environ.get("SPECTOR_PROOFS")
-    if path:  # at once: a run of an hour that is stopped has proved what it has proved
+    if path:  # at once, so that a run that is stopped keeps what it has proved
         keep(Path(path), [
             {
                 "row": row, "test": item.nodeid, "outcome": report.outcome, "counts": counts,
@@ -99,7 +99,7 @@ def _note(item: pytest.Item, report: Any) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Of a run of everything, note which proofs there are."""
+    """Record which proofs exist, after collecting a run of everything."""
     path = os.environ.get("SPECTOR_PROOFS")
     if path and _is_everything(session.config.args, session.config.option):
         found = [i.nodeid for i in session.items if "proof" in getattr(i, "fixturenames", ())]
@@ -112,13 +112,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Of a run of everything, note how long it took, collecting included, and with how much."""
+    """Record how long a run of everything took, collection included, and on how many cores."""
     if _is_everything(session.config.args, session.config.option):
         _note_run(session.config, "run")
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Of a run of all quick tests, say how long it took, linters and set-up not included."""
+    """Print how long a run of all quick tests took, without linters and set-up."""
     stopped = exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     if stopped or config.option.maxfail or not _is_quick(config.args, config.option):
         return
@@ -147,10 +147,10 @@ def _note_run(config: pytest.Config, name: str) -> None:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """To the front with what is marked longest, then with what is slow and took longest last time.
+    """Tests marked longest come first, then slow ones by the time they took in the last run.
 
-    Whoever is done gets half of what another worker has left, from its end: with what is long at
-    the beginning all workers end together.
+    An idle worker steals half of what another one has left, from its end. With the long tests at
+    the beginning, all workers finish together.
     """
     seconds = {record["test"]: record["seconds"] for record in _read(RESULTS)["records"]}
 
@@ -181,9 +181,9 @@ def _is_all_of_it(arguments: list[str], option: Any) -> bool:
 
 
 def keep(path: Path, fresh: list[dict[str, Any]]) -> None:
-    """Put records into the file, each in place of what is known of the same test.
+    """Write records into the file, each replacing the earlier ones of its test.
 
-    Of a test that failed before it could count, or was skipped, the rows it had are kept.
+    A test that failed before it could count, or was skipped, keeps the row it had.
     """
     with _held(path):
         _keep(path, fresh)
@@ -191,7 +191,7 @@ def keep(path: Path, fresh: list[dict[str, Any]]) -> None:
 
 @contextlib.contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """Of several workers one at a time."""
+    """Hold the lock of the file: several workers write it."""
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -220,13 +220,13 @@ def load(path: Path) -> list[dict[str, Any]]:
 
 
 def proofs_in(path: Path) -> list[str]:
-    """All tests that prove something, as the newest run of everything found them."""
+    """All tests that prove something, as the newest run of everything collected them."""
     proofs: list[str] = _read(path)["proofs"]
     return proofs
 
 
 def run_in(path: Path) -> dict[str, Any]:
-    """Seconds, workers, cores, commit and time of the newest run of everything; maybe empty."""
+    """Seconds, workers, cores, commit and time of the newest run of everything, or nothing."""
     run: dict[str, Any] = _read(path)["run"]
     return run
 

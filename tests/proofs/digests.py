@@ -20,9 +20,9 @@ __all__ = ["digest_of_rooms", "digest_of_sources", "digest_of_tests", "files_of"
            "forget"]  # fmt: skip
 
 REPO: Final = Path(__file__).resolve().parents[2]
-#: what a row promises and asks is judged when the page is made, not when a test runs
+#: rows are judged when the page is made, not when a test runs
 _PAGE: Final = "tests/proofs/"
-#: code that tests are made of, beside the product itself
+#: folders with code that tests use, besides the product
 _ROOTS: Final = ("tests", "bench")
 #: how other tests are named in texts: "tests.soak.run:soak", "tests/store/test_lock.py::test_x"
 _NAMED: Final = re.compile(r"^tests(?:\.\w+)+(?=$|:)|^tests(?:/\w+)+(?:\.py)?(?=$|::)")
@@ -30,12 +30,12 @@ _BUILT: Final = frozenset({".pyc", ".so", ".o", ".orig", ".lock", ".tmp"})
 
 
 def digest_of_sources(repo: Path = REPO) -> str:
-    """Of everything that decides how the product behaves, its build and its data included."""
+    """Digest of everything that decides how the product behaves, build and data included."""
     return _of_sources(repo)
 
 
 def digest_of_rooms(rooms: Iterable[str], repo: Path = REPO) -> str:
-    """Of the files in ``rooms``, whose names ``files_of_room`` explains, and of the build."""
+    """Digest of the files in ``rooms`` (see ``files_of_room``) and of the build settings."""
     return _of_rooms(repo, tuple(sorted(rooms)))
 
 
@@ -50,7 +50,7 @@ def files_of_room(room: str, repo: Path = REPO) -> list[Path]:
 
 
 def digest_of_tests(test: str, repo: Path = REPO) -> str:
-    """Of the folder that a test is in, of what that imports or names, and of conftest files."""
+    """Digest of the test's folder, of whatever it imports or names, and of conftest files."""
     return _of_tests(repo, test.partition("::")[0])
 
 
@@ -90,7 +90,7 @@ def _digest(repo: Path, paths: Iterable[Path], more: str) -> str:
 
 
 def _project(repo: Path) -> str:
-    """Of pyproject.toml what a result depends on: a linter's settings are none of it."""
+    """The part of pyproject.toml that a result depends on; linter settings are not."""
     path = repo / "pyproject.toml"
     if not path.exists():
         return ""
@@ -104,14 +104,14 @@ def _project(repo: Path) -> str:
 
 
 class _Tree:
-    """The modules of tests and benches under ``repo``, and who uses whom."""
+    """The modules of tests and benches under ``repo``, and which of them use which."""
 
     def __init__(self, repo: Path) -> None:
         self.repo = repo
         self._uses: dict[str, frozenset[str]] = {}
 
     def rests_on(self, file: str) -> frozenset[str]:
-        """A test's own folder (in ``tests`` itself: only its file), then whatever that uses."""
+        """A test's own folder (in ``tests`` itself: only its file), and everything it uses."""
         folder = (self.repo / file).parent
         alone = folder == self.repo / "tests"
         first = [self.repo / file] if alone else list(_plain(folder, deep=True))
@@ -155,7 +155,7 @@ class _Tree:
                     yield from self._module(where.removesuffix(".py").replace("/", "."))
 
     def _module(self, dotted: str) -> Iterator[Path]:
-        """A module, the packages it is in, and what lies beside it that is not Python."""
+        """A module, its packages, and the files beside it that are not Python."""
         parts = dotted.split(".")
         if parts[0] not in _ROOTS:
             return

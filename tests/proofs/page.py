@@ -20,10 +20,10 @@ Records = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The records of all runs, and the tree that they are held against."""
+    """The records of all runs, and the tree that they are compared with."""
 
     records: Records
-    #: every test that proves something, as a run of everything found them
+    #: every test that proves something, as a run of everything collected them
     proofs: list[str]
     #: row -> digest of the rooms that it names
     rooms: Callable[[str], str]
@@ -38,7 +38,7 @@ class Found:
         return [record for record in self.records if record["row"] == row.name]
 
     def skipped(self, row: Row) -> Records:
-        """Planned for the row and not run. Whose a test is that never ran, its neighbours say."""
+        """Planned for the row and not run. A test that never ran counts for rows of its file."""
         files = {_file(record) for record in self.of(row)}
         return [
             record for record in self.records if record["outcome"] == "skipped"
@@ -53,12 +53,12 @@ class Found:
 
     @property
     def missing(self) -> list[str]:
-        """Proofs without a record: they did not run, or the run was stopped before."""
+        """Proofs without a record: they did not run, or the run was stopped first."""
         return sorted(set(self.proofs) - {record["test"] for record in self.records})
 
 
 def known(found: Found) -> Found:
-    """Without what was removed: it proves nothing any more."""
+    """``found`` without records of tests that were removed."""
     there = set(found.proofs)
     records = [
         record for record in found.records
@@ -82,7 +82,7 @@ def render(found: Found) -> str:
 
 
 def summary(found: Found) -> str:
-    """One line a state, for the terminal."""
+    """One line for each state, for the terminal."""
     found = known(found)
     states: dict[str, list[str]] = {}
     for row in ROWS:
@@ -91,10 +91,10 @@ def summary(found: Found) -> str:
 
 
 def state_of(row: Row, found: Found) -> str:
-    """The worst that is so: ``not run``, ``failed``, ``stale``, ``partial``, ``short``, ``held``.
+    """The worst state that applies: not run, failed, stale, partial, short, held.
 
-    Partial: a part of it was skipped; or not every proof has a record, of whatever row: it is not
-    known whose the others are. Short: less was counted than planned.
+    Partial: a part of it was skipped, or some proof has no record, since it could belong to any
+    row. Short: less was counted than planned.
     """
     ran = [record for record in found.of(row) if record["outcome"] != "skipped"]
     if not ran:
@@ -114,10 +114,9 @@ def _file(record: dict[str, Any]) -> str:
 
 
 def _whole(records: Records, apart: frozenset[str]) -> Records:
-    """Without what a quick test counted that a slow one of its file counts too, but ``apart``.
+    """Without counts of quick tests that a slow test of their file has too, except ``apart``.
 
-    The quick one is a sample of the same: added, or listed beside it, it would tell of more than
-    was tried, and of eight seconds what is meant of half an hour.
+    The quick test is a sample of the same cases. Adding its counts would claim more than was tried.
     """
     full: dict[str, set[str]] = {}
     for record in records:
@@ -133,7 +132,7 @@ def _whole(records: Records, apart: frozenset[str]) -> Records:
 
 
 def _counts(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Ints summed, floats at their largest, texts listed."""
+    """Sums of ints, maxima of floats, lists of texts."""
     found: dict[str, Any] = {}
     for record in records:
         for name, value in record["counts"].items():
@@ -159,7 +158,7 @@ def _run(run: dict[str, Any]) -> str:
 
 
 def _quick(quick: dict[str, Any]) -> str:
-    """Beside what it may take; who is over it says so."""
+    """The time of the quick sample beside its limit, and whether it is over."""
     if not quick:
         return (
             f"How long the quick sample (`make test`) takes of its {QUICK_S} seconds has not been"
@@ -221,21 +220,21 @@ def _attention(found: Found) -> str:
             lines.append(f"- {state}: {', '.join(rows)}")
     if not found.proofs:
         lines.append("- no run of everything has said which proofs there are")
-    lines += [f"- without a record: `{_short(test)}`" for test in found.missing]
+    lines += [f"- without a record: `{_cell(test)}`" for test in found.missing]
     for record in found.records:
         if record["outcome"] == "skipped":
-            lines.append(f"- skipped: `{_short(record['test'])}`: {record['reason']}")
+            lines.append(f"- skipped: `{_cell(record['test'])}`: {record['reason']}")
         if record["outcome"] == "failed":
-            lines.append(f"- failed: `{_short(record['test'])}`")
-    return "## To be seen first\n\n" + ("\n".join(lines) or "Every row has a fresh, full run.")
+            lines.append(f"- failed: `{_cell(record['test'])}`")
+    return "## Read this first\n\n" + ("\n".join(lines) or "Every row has a fresh, full run.")
 
 
-def _short(test: str) -> str:
-    return test.removeprefix("tests/").replace("|", "\\|")
+def _cell(test: str) -> str:
+    return test.replace("|", "\\|")
 
 
 def _exists(test: str) -> bool:
-    """Whether the test is still in the tree: what was removed proves nothing any more."""
+    """Whether the test is still in the tree; a removed test proves nothing."""
     file, _, name = test.partition("::")
     path = REPO / file
     function = re.split(r"[\[:]", name.rpartition("::")[2] or name)[0]
