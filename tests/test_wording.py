@@ -87,7 +87,7 @@ _ALLOWED = {
     "spector/records": 8,
     "spector/search": 1,
     "spector/sleep": 4,
-    "spector/store": 140,
+    "spector/store": 95,
     "spector/tiers": 1,
     "spector/upkeep": 2,
     "spector/write": 10,

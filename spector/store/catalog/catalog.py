@@ -171,7 +171,7 @@ class Catalog(Database):
     def pages(
         self, sql: str, params: Sequence[Any], size: int, *, astray: bool = False
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """The same rows in pages, each read at the moment when it is asked for.
+        """The same rows in pages, each read when it is requested.
 
         Args:
             astray: keys may be damaged, so the last key of a page may not lead to the next page.

@@ -1,9 +1,9 @@
-"""Which states of a store a catalog has been through.
+"""The lineage of a store: which earlier states its catalog has been in.
 
-Change counters alone do not tell: two copies of one store that are both written to count on from
-the same number. So the first commit of each opening takes the counter a random distance further
-(``Store.next_change_seq``), and is noted in the catalog with the last change before it. A state is
-one of ours if its last opening is one of ours, and it ends no later than ours did.
+A change counter does not prove that: two copies of one store that are both written to continue from
+the same number. So the first commit of each opening advances the counter by a random distance
+(``Store.next_change_seq``), and the catalog notes it with the last change before it. A state is an
+ancestor if its last opening is in our lineage and it ends no later than that opening did here.
 """
 
 from __future__ import annotations
@@ -19,28 +19,29 @@ _TABLE = "CREATE TABLE IF NOT EXISTS session(first INTEGER PRIMARY KEY, after IN
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """(first change, last change before it) of each opening that committed; and the last change."""
+    """The openings of a store that committed, and its last change."""
 
-    sessions: tuple[tuple[int, int], ...]
+    #: (first change, last change before it), ascending; SQL table ``session``
+    openings: tuple[tuple[int, int], ...]
     change_seq: int
 
     def went_through(self, other: Lineage) -> bool:
-        """Whether the catalog that has this lineage once was the one that has the other.
+        """Whether the catalog with this lineage was once in the state of the other one.
 
-        Of a catalog without sessions, made before they were noted, only the counter is known.
+        A catalog from before openings were noted has only its counter.
         """
-        if not other.sessions:
+        if not other.openings:
             return other.change_seq <= self.change_seq
-        last = other.sessions[-1]
-        n = bisect_left(self.sessions, last)
-        if n == len(self.sessions) or self.sessions[n] != last:
+        last = other.openings[-1]
+        n = bisect_left(self.openings, last)
+        if n == len(self.openings) or self.openings[n] != last:
             return False
-        rest = self.sessions[n + 1 :]
+        rest = self.openings[n + 1 :]
         return other.change_seq <= (rest[0][1] if rest else self.change_seq)
 
 
 def lineage_of(db: sqlite3.Connection) -> Lineage:
-    """What a catalog says of itself; what is damaged there is left out."""
+    """The lineage that a catalog records, without its damaged rows."""
     change_seq = int(db.execute("SELECT CAST(max(change_seq) AS INTEGER) FROM head").fetchone()[0])
     found = db.execute(
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'session')"
@@ -52,6 +53,6 @@ def lineage_of(db: sqlite3.Connection) -> Lineage:
 
 
 def note_opening(db: sqlite3.Connection, first: int, after: int) -> None:
-    """In the first commit of an opening: where it begins, and what it goes on from."""
+    """Note, in the first commit of an opening, its first change and the last one before it."""
     db.execute(_TABLE)
     db.execute("INSERT OR REPLACE INTO session VALUES (?, ?)", (first, after))

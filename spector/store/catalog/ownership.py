@@ -1,4 +1,4 @@
-"""What ties the words of a memory to its row and its record."""
+"""Proves by the seal which words, row and record belong to one memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["ROW", "WORDS", "bloom", "is_sealed_pair", "row_of_words"]
 ROW: Final = ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms",
               "valid_until_ms", "session_id", "agent_id", "user_id", "mutable")
 WORDS: Final = ("text", "tags", "metadata", "role", "source", "parents")
-#: an id has the millisecond in front of this many bits, which count on within a batch
+#: an id is a millisecond followed by this many bits, a counter within a batch
 _ID_BITS: Final = 10
-#: milliseconds that a batch is believed to have counted on
+#: milliseconds by which a batch may have run ahead of the clock
 _COUNTED_ON: Final = 64
 
 
 def is_sealed_pair(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
-    """Whether the seal says that these words and this row are what was written together."""
+    """Whether the seal proves that these words and this row were written together."""
     values = [row.get(name) for name in ROW] + [words.get(name) for name in WORDS]
     if not is_typed(values):
         return False
@@ -50,11 +50,10 @@ def _is_json_of(text: Any, kind: type[Any], item: type) -> bool:
 def row_of_words(
     record_id: int, event_ms: int, hints: Mapping[str, Any], words: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """The row that the words were written with, from all that is left beside it.
+    """The lost row of some words, rebuilt from what is left beside it; None without proof.
 
-    Scopes and validity are in indexes of their own (``hints``), and a memory is recorded at the
-    moment of its id. The seal says whether that is all; so words without one are not tied to
-    anything.
+    Scopes and validity are in indexes of their own (``hints``), and the id holds the time of
+    recording. The seal proves the result, so words without a seal have no row.
     """
     if type(words.get("seal")) is not int:
         return None
@@ -72,7 +71,7 @@ def _moments(record_id: int, event_ms: int) -> Iterator[int]:
 
 
 def bloom(row: Mapping[str, Any], words: Mapping[str, Any]) -> int:
-    """The filter of a memory's tags and scopes."""
+    """The Bloom filter bits of a memory's tags and scopes."""
     names = list(json.loads(words["tags"])) if words.get("tags") else []
     for kind in ("user", "agent", "session"):
         value = row.get(f"{kind}_id")

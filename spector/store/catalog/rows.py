@@ -1,4 +1,4 @@
-"""Rows of the catalog as part of a transaction: insert, change, delete, with their full text."""
+"""Insert, change and delete memories in the catalog, inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 Columns = Mapping[str, list[Any]]
 
-#: rows of one INSERT; eleven columns of so many stay below the 999 variables of older SQLite
+#: rows of one INSERT; eleven columns each stay below the 999 variables of older SQLite
 _ROWS_AT_ONCE = 64
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -36,7 +36,7 @@ def to_json(value: Any) -> str | None:
 
 @keeps(16_384)
 def tags_json(tags: tuple[str, ...]) -> str | None:
-    """``to_json`` of tags, which repeat from record to record."""
+    """``to_json`` of tags, cached because they repeat from record to record."""
     return to_json(tags)
 
 
@@ -72,7 +72,7 @@ def _seals(record: Columns, content: Columns) -> list[int]:
 
 
 def add_seals(db: sqlite3.Connection) -> None:
-    """Give every row of a catalog of format 1 its seal, over what it says now."""
+    """Seal every row of a catalog of format 1 over its present values."""
     db.execute("ALTER TABLE content ADD COLUMN seal INTEGER")
     columns = ", ".join(
         f"{table}.{name}"
@@ -87,10 +87,10 @@ def add_seals(db: sqlite3.Connection) -> None:
 
 
 def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
-    """Insert rows given by columns of equal length; a column of nothing but None is not named.
+    """Insert rows given by columns of equal length, leaving out a column that is all None.
 
-    Binding None or bytes costs the sqlite3 module ten times what an int costs, because it first
-    asks them whether they adapt to something else; a bytearray it takes as it is.
+    Binding None or bytes takes the sqlite3 module ten times as long as an int, because it first
+    looks for an adapter; it does not for a bytearray.
     """
     given = {name: each for name, each in columns.items() if each.count(None) < len(each)}
     values = chain.from_iterable(zip(*given.values(), strict=True))
@@ -108,7 +108,7 @@ def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
 def _insert_tags(
     db: sqlite3.Connection, ids: Sequence[int], tags: Sequence[tuple[str, ...]]
 ) -> None:
-    """Exact tags. Many records share few tags, and ids of one tag lie together in the table."""
+    """Insert exact tags; many records share few tags, and the table is ordered by tag."""
     by_tag: dict[str, list[int]] = defaultdict(list)
     for record_id, each in zip(ids, tags, strict=True):
         for tag in each:
@@ -126,8 +126,8 @@ def _insert_tags(
 
 
 def _insert_fulltext(db: sqlite3.Connection, ids: Sequence[int], texts: Sequence[str]) -> None:
-    """Full text of records whose content is in place already."""
-    if ids[-1] - ids[0] == len(ids) - 1:  # they ascend, so nothing else lies between them
+    """Index the text of records whose content has been inserted."""
+    if ids[-1] - ids[0] == len(ids) - 1:  # they ascend, so no other id lies between them
         db.execute(
             "INSERT INTO fulltext(rowid, text) SELECT id, text FROM content"
             " WHERE id BETWEEN ? AND ?",
@@ -140,7 +140,7 @@ def _insert_fulltext(db: sqlite3.Connection, ids: Sequence[int], texts: Sequence
 
 
 def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
-    """Delete records with everything that the catalog knows of them."""
+    """Delete records with everything that the catalog has about them."""
     found = list(rows)
     db.executemany(
         "INSERT INTO fulltext(fulltext, rowid, text) VALUES ('delete', ?, ?)",
@@ -152,7 +152,7 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
         marks = ",".join("?" * len(chunk))
         for table in ("content", "record"):
             gone = db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", tuple(chunk)).rowcount
-            if gone != len(set(chunk)):  # a damaged key led past one: nothing is committed
+            if gone != len(set(chunk)):  # a damaged key hid one: the error rolls back
                 raise CatalogCorruptError(
                     f"the table {table} finds {gone} of {counted(len(set(chunk)), 'memory')} to be"
                     " forgotten",
@@ -199,10 +199,10 @@ def set_mutable(db: sqlite3.Connection, blocks: Iterable[tuple[int, bytes]]) -> 
 
 
 def move_rows(db: sqlite3.Connection, moves: Sequence[tuple[int, int, int]]) -> None:
-    """Point records, (id, segment id, slot) each, at the places of a rewritten partition.
+    """Point records, (id, segment id, slot) each, at the slots of a rewritten partition.
 
-    Places are unique, and a rewrite permutes them within one partition, so they are first moved
-    out of the way.
+    Places are unique, and a rewrite permutes them within one partition, so the old ones are first
+    made negative.
     """
     db.executemany("UPDATE record SET slot = -1 - slot WHERE id = ?", [(m[0],) for m in moves])
     db.executemany(

@@ -195,7 +195,7 @@ class PartitionSet:
             segment.release()
 
     def close_files(self) -> None:
-        """Close the partitions; what is not durable in them by now is in the journal."""
+        """Close the partitions; what is not durable in them is in the journal."""
         for segment in list(self.by_id.values()):
             segment.close()
 

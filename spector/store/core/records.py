@@ -1,4 +1,4 @@
-"""From a catalog row and a record's bytes to the record that a user sees."""
+"""Turns a catalog row and a record's bytes into the record that a user sees."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ __all__ = [
 ]
 
 
-#: looks at a memory whose mutable half stands still in the catalog, and is another in the file
+#: attempts to read a memory whose mutable half is stable in the catalog and differs in the file
 _ATTEMPTS = 20
 
 
 def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
-    """A memory's row and bytes, (stride,) u8, of one moment; None when it is forgotten by now.
+    """A memory's row and bytes, (stride,) u8, of one moment; None when it has been forgotten.
 
     The row was read before the bytes, and a writer may have moved the memory in between. So when
     the two do not fit, both are read again: by a writer's own threads under its lock, by reading
     processes in a snapshot.
 
     Raises:
-        PartitionCorruptError: they do not fit although nothing moves.
+        PartitionCorruptError: they do not fit although no writer changes them.
     """
     verify_row(row, store.catalog.path)
     found = _fitting(store, row)
@@ -82,11 +82,11 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
 
 
 def _image_in_snapshot(store: Store, record_id: int) -> tuple[Row, Bytes] | None:
-    """The same in another process than the writer's, which waits for no writer and gives up never.
+    """The same in a reading process, which cannot take the writer's lock.
 
     The immutable half is that of the snapshot. The mutable half in the file may be newer, and then
-    the catalog's is the right one. It is damaged when it differs although the catalog's stands
-    still: whatever was in the file before a look, a snapshot taken after that look knows.
+    the catalog's is the right one. It is damaged when it differs although the catalog's is stable:
+    a snapshot taken after a read has everything that was in the file before that read.
     """
     before: Row | None = None
     for attempt in range(_ATTEMPTS):
@@ -111,8 +111,8 @@ def _image_in_snapshot(store: Store, record_id: int) -> tuple[Row, Bytes] | None
 def verify_strength(store: Store, row: Row | StoredRow) -> None:
     """Raise when the partition's mutable half of a memory is not the catalog's, now.
 
-    For a recall that saw the two differ: a commit may have come between its looks. Asks the latest
-    commit, not the moment that the recall sees.
+    For a recall that saw the two differ: a commit may have come between its reads. It reads the
+    latest commit, not the moment that the recall sees.
     """
     if store.writable and _changed_since(store, row):
         return
@@ -134,10 +134,10 @@ def verify_strength(store: Store, row: Row | StoredRow) -> None:
 
 
 def _changed_since(store: Store, row: Row | StoredRow) -> bool:
-    """Whether the catalog has another mutable half of a memory by now, or none.
+    """Whether the catalog now has another mutable half of a memory, or none.
 
-    Asked without the store's lock: whoever has it may be waiting for the recall that asks, so that
-    the catalog's log can begin anew.
+    It takes no lock of the store: the thread that holds it may be waiting for the calling recall,
+    so that the catalog's log can start over.
     """
     with _beside_snapshots(store.catalog) as db:
         found = strength_of(db, row.id)
@@ -146,7 +146,7 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
 
 @managed
 def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
-    """A connection to the latest commit, whatever moment this thread is looking at."""
+    """A connection to the latest commit, whatever moment this thread's snapshot shows."""
     with translated_sql(catalog.path):
         db = catalog.borrow(object())
         try:
@@ -211,9 +211,9 @@ def check_image(store: Store, row: Row, image: Bytes) -> None:
 def damaged_record(
     where: str, slot: int, record_id: int | None, *, more: int = 0
 ) -> PartitionCorruptError:
-    """The error of a record whose bytes are not what was written, with the way out of it.
+    """The error for a record whose bytes are not what was written, with a recovery hint.
 
-    ``record_id`` is the catalog's, because the one in the bytes may be what is damaged.
+    ``record_id`` is the catalog's, because the one in the bytes may be damaged.
     """
     name = "a record the catalog does not know" if record_id is None else f"memory {record_id}"
     others = f", nor do those of {more} more" if more else ""
@@ -245,7 +245,7 @@ def to_records(
 
 
 def tags_and_links(tags: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
-    """Those fields of the user's view that tags as they are stored tell, a list each."""
+    """The fields of the user's view that come from stored tags, a list each."""
     found = [split_reserved_tags(each) for each in tags]
     return {
         "tags": [each.own for each in found], "supersedes": [each.supersedes for each in found],
@@ -254,13 +254,13 @@ def tags_and_links(tags: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
 
 
 def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
-    """Those fields of the user's view that a record's header holds, a list each."""
+    """The fields of the user's view that come from a record's header, a list each."""
     out = {name: headers[name].tolist() for name in _FIELDS}
     out["confidence"] = (headers["confidence"].astype(np.float64) / 255).tolist()
     out["valence"] = np.maximum(headers["valence"].astype(np.float64) / 127, -1.0).tolist()
     out["arousal"] = (headers["arousal"].astype(np.float64) / 255).tolist()
     out["flags"] = [_FLAGS[flags & 0x1FF] for flags in out["flags"]]
-    # a newer version may have written values that this one has no name for
+    # a newer version may have written values that have no name here
     out["category"] = [_CATEGORIES.get(value, Category.OTHER) for value in out["category"]]
     out["modality"] = [_MODALITIES.get(value, Modality.TEXT) for value in out["modality"]]
     return out
@@ -293,7 +293,7 @@ def _record(
         importance=importance, valence=max(-1.0, valence / 127), arousal=arousal / 255,
         stability_days=stability_days, utility=utility, access_count=access_count,
         last_access_s=last_access_s, flags=_FLAGS[flags & 0x1FF],
-        # a newer version may have written values that this one has no name for
+        # a newer version may have written values that have no name here
         category=_CATEGORIES.get(category, Category.OTHER),
         modality=_MODALITIES.get(modality, Modality.TEXT),
         parents=row.parents, supersedes=supersedes, superseded_by=superseded_by,

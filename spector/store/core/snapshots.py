@@ -26,7 +26,7 @@ _SNAPSHOT_ATTEMPTS = 20
 
 
 class StoreViews(StoreStatus):
-    """What a store is, its partitions, and the views of them that scans see."""
+    """A store's description, its partitions, and the views of them that scans see."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class StoreViews(StoreStatus):
         )
         #: the partitions by number
         self.segments = self.partitions.by_id
-        #: commits of this process that gave memories another place; one that is about to be made
-        #: counts already, so that a catalog in memory is never ahead of it
+        #: commits of this process that moved memories; one that is about to be made counts
+        #: already, so that a catalog in memory is never ahead of it
         self.moves = 0
         self._view = View((), -1, 0)
 
@@ -190,7 +190,7 @@ class StoreViews(StoreStatus):
         segment = self.segments.get(segment_id)
         records = None if segment is None else segment.shown()
         if records is None or slot not in range(len(records)):
-            with self.lock:  # a commit is just going on, and knows of more
+            with self.lock:  # a commit in progress may have added it
                 segment = self.segments.get(segment_id)
                 if segment is None or slot not in range(segment.row.slots):
                     raise PartitionCorruptError(

@@ -70,7 +70,7 @@ class WordKeeper(Protocol):
     """The index of a store's words, which it writes into files."""
 
     def save(self, store: Store) -> None:
-        """Write what is worth it. The store's lock is held; a full disk is no error."""
+        """Write the files that are worth it, under the store's lock; a full disk is no error."""
 
     def files_are_gone(self) -> None:
         """The files have been removed."""
@@ -99,7 +99,7 @@ class Store(StoreViews):
         self._journal_bytes = 0
         self._opened_at = self._head.change_seq
         self._leap = secrets.randbelow(_LEAP) if writable and files.durable else 0
-        #: the index of its words, once one has been asked for
+        #: the index of its words, once one has been opened
         self.words: WordKeeper | None = None
         #: called with the change counter of a commit once that is durable
         self.record_durable: Callable[[int], None] = _record_nothing
@@ -118,7 +118,7 @@ class Store(StoreViews):
 
     @managed
     def transaction(self) -> Iterator[Transaction]:
-        """Collect changes, then commit them at once. RetireQueue with an error changes nothing.
+        """Collect changes, then commit them at once. An error inside changes nothing.
 
         An interrupt changes nothing, or all of it: the catalog says whether there was a commit, not
         the error that was raised. What was committed is finished, and where that cannot be done the

@@ -30,9 +30,9 @@ from spector.store.partitions import Segment, check_transition
 
 __all__ = ["Stage", "Transaction"]
 
-#: appends of at least this many records go into the partition, and are synced there, before the
-#: commit instead of through the journal: nothing refers to those slots until the commit does, and
-#: the images need not be written twice
+#: an append of at least this many records is written to the partition and synced before the
+#: commit, not through the journal: no row refers to those slots until the commit, and the images
+#: need not be written twice
 WRITE_AHEAD_RECORDS = 64
 #: partitions written by one transaction before superfluous descriptors are closed
 _TRIM_EVERY = 64
@@ -48,7 +48,7 @@ class Stage(Enum):
     OPEN = auto()
     #: the commit is the next step, or has been made
     COMMITTING = auto()
-    #: it is committed, and perhaps in some of the partitions
+    #: it is committed, and may have reached some of the partitions
     APPLYING = auto()
     DONE = auto()
 
@@ -98,14 +98,14 @@ class Transaction:
 
     @property
     def is_going_on(self) -> bool:
-        """True for one that this thread is in the middle of."""
+        """True when this thread is inside it now."""
         call = self._call
         return call is not None and not call.over and call in calls_here()
 
     # -- ids and partitions -------------------------------------------------------------------
 
     def note_id(self, record_id: int) -> None:
-        """Record that this id was given out, so that it never is again."""
+        """Record that this id was given out, so that it is never reused."""
         self._last_id = max(self._last_id, record_id)
 
     def row(self, segment_id: int) -> SegmentRow:
@@ -136,13 +136,13 @@ class Transaction:
             slots=0, live=0,
         )
         if self.partitions.files.is_free(row.path):
-            self._doubtful.append(row.path)  # before there is any such file
+            self._doubtful.append(row.path)  # before the file exists
         self._created[row.id] = self.partitions.create(row, slots=slots)
         self._rows[row.id] = row
         return row
 
     def set_state(self, segment_id: int, state: PartitionState) -> None:
-        """Walk one step in the life of a partition."""
+        """Advance a partition by one state."""
         row = self.row(segment_id)
         check_transition(row.state, state, row.path)
         self._rows[segment_id] = replace(row, state=int(state))
@@ -166,7 +166,7 @@ class Transaction:
         """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
 
         The new file is complete and durable before the catalog names it, so it needs no redo
-        images; the ones of the old file go in the same transaction.
+        images; those of the old file are deleted in the same transaction.
         """
         segment, row = self._created[old.id], self._rows[old.id]
         row = replace(row, slots=len(images), live=len(images))
@@ -199,7 +199,7 @@ class Transaction:
         return first
 
     def overwrite(self, segment_id: int, slot: int, image: Bytes) -> None:
-        """Replace a dead record in place; only volatile ring tiers do this."""
+        """Replace a dead record in place, which only volatile ring tiers do."""
         row = self.row(segment_id)
         self._rows[segment_id] = replace(row, live=row.live + 1)
         self._overwritten.add(segment_id)
@@ -216,9 +216,9 @@ class Transaction:
         self._journal.append((segment_id, JOURNAL_MUTABLE, slot, block))
 
     def hide(self) -> None:
-        """Note that a memory hides or shows itself in place, while another one shows elsewhere.
+        """Note that a memory is hidden or shown in place, while another one appears elsewhere.
 
-        A scan in an older snapshot would see the first half of that and not the second.
+        A scan in an older snapshot would see the first change and not the second.
         """
         self._hides = True
 
@@ -242,8 +242,8 @@ class Transaction:
             last_id=self._last_id,
             change_seq=self._change_seq,
             journal_seq=self._before.journal_seq + len(self._journal),
-            # Slots mean other records now: scans over the old slab must not mix the two. On disk
-            # nobody can: the old file and the catalog's snapshot are of one moment. But a flag that
+            # Slots hold other records now, and a scan over the old slab must not mix the two. On
+            # disk it cannot: the old file and the catalog's snapshot are of one moment. A flag that
             # changes in place is not.
             retire_epoch=self._before.retire_epoch
             + (self._hides or (self._moves_places and self.catalog.in_memory)),
@@ -269,9 +269,9 @@ class Transaction:
         write_head(db, head)
 
     def _open_files(self) -> None:
-        """Open what ``apply`` will write while an error still means that nothing has happened.
+        """Open the files that ``apply`` will write, while an error still changes nothing.
 
-        A transaction over more partitions than that opens the others as it goes.
+        A transaction over more partitions than that opens the others one by one.
         """
         written = dict.fromkeys(segment_id for segment_id, *_ in self._journal)
         for segment_id in itertools.islice(written, _OPENED_BEFORE_COMMIT):
@@ -315,7 +315,7 @@ class Transaction:
             if segment_id >= 0:
                 partitions.drop(segment_id)
             partitions.retired_files.add(path)
-        if self._dropped:  # what waits for a reader waits for a checkpoint, not for every commit
+        if self._dropped:  # files that a reader holds wait for a checkpoint, not for every commit
             partitions.remove_retired_files()
 
     @property

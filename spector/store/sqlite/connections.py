@@ -49,9 +49,10 @@ def configure(connection: sqlite3.Connection, path: str, *, writes: bool, syncs:
 
 
 def connecting(kept: list[sqlite3.Connection], database: str, **options: Any) -> sqlite3.Connection:
-    """A connection that is in ``kept`` as soon as it is there.
+    """Open a connection and put it into ``kept`` before an interrupt can lose it.
 
-    One that is lost closes itself only when cycles are collected, because it is in one of its own.
+    A lost connection is in a reference cycle of its own, so it closes only when cycles are
+    collected.
     """
     connect = partial(sqlite3.connect, isolation_level=None, **options)
     return held_by_calling(kept, connect, database)
@@ -82,14 +83,13 @@ def has_opened(connection: sqlite3.Connection) -> bool:
 
 
 def end_statements(*connections: sqlite3.Connection) -> None:
-    """End every statement that still runs on connections, of which this thread has the use.
+    """End every statement that still runs on connections that this thread uses.
 
-    The traceback of an error has the frames that it came through, and they have their cursors. As
-    long as somebody keeps it, as a notebook does, a statement that was not read to its end holds on
-    to its moment: what reads from the connection next sees no later one, whatever is committed, and
-    closing the connection leaves its files open.
+    An error's traceback has the frames it came through, and these have their cursors. While the
+    traceback lives, as in a notebook, a statement that was not read to its end holds its moment:
+    later reads on the connection see no later commit, and closing it leaves its files open.
     """
-    if not connections:  # what refers to nothing in particular would be looked for
+    if not connections:  # the search would visit every object
         return
     for each in gc.get_referrers(*connections):
         if isinstance(each, sqlite3.Cursor):
@@ -100,7 +100,7 @@ def end_statements(*connections: sqlite3.Connection) -> None:
 def leaves_statements(error: BaseException | None) -> bool:
     """Whether an error may keep statements running: it came from outside, between two rows.
 
-    Our own are raised where a statement is at its end, or over damage.
+    Our own errors are raised at the end of a statement, or over damage.
     """
     ended = (SpectorError, sqlite3.Error, GeneratorExit, StopIteration)
     return not (

@@ -1,4 +1,4 @@
-"""What SQLite raises over a damaged catalog."""
+"""The errors that SQLite raises over a damaged catalog."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Damage of the schema and the full-text index that SQLite takes for a lack of memory.
 
-FTS5 believes the sizes that its own blocks tell, and the schema's parser what a row of it says. A
-damaged one can ask for more than SQLite ever gives, and the error is then that of a process without
-memory. One has to be told from the other: a store does not mend itself when somebody closes a
-browser.
+FTS5 trusts the sizes in its own blocks, and the schema's parser trusts the schema's rows. A damaged
+size can ask for more memory than SQLite ever grants, and the error is then the same as when the
+process is out of memory. The two are distinguished here: damage is permanent, memory pressure is
+not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spector.store.sqlite.hardening import confine
 
 __all__ = ["has_room", "problem_of_full_text", "problem_of_schema", "what_seems_damaged"]
 
-#: far more than a sound index needs for what is asked of it here
+#: far more than a sound index needs for the queries here
 _ROOM_BYTES: Final = 64 << 20
 #: a larger catalog is copied into an (unlinked) temporary file instead of memory
 _PAGES_IN_MEMORY: Final = 65_536
@@ -30,7 +30,7 @@ _ENDLESS: Final = "it asks for more memory than an intact one needs"
 def what_seems_damaged(path: str) -> str | None:
     """After a MemoryError of SQLite: which part of the catalog asks for too much, or None.
 
-    Only when there is room does its asking prove anything; without, the process is short of memory.
+    The request proves damage only if the process has memory left.
     """
     if path == ":memory:" or not has_room():
         return None
@@ -49,12 +49,12 @@ def what_seems_damaged(path: str) -> str | None:
 
 
 def problem_of_schema(db: sqlite3.Connection) -> str | None:
-    """Why no statement at all can run, as far as that looks like a lack of memory."""
+    """Why no statement can run, if the schema asks for too much memory; None otherwise."""
     try:
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except MemoryError:
         return _ENDLESS if has_room() else None
-    except SQL_ERRORS:  # whoever runs the statement that matters is told
+    except SQL_ERRORS:  # the statement that matters raises it again
         pass
     return None
 
@@ -68,12 +68,12 @@ def _asks_too_much(db: sqlite3.Connection) -> bool:
 
 
 def problem_of_full_text(db: sqlite3.Connection) -> str | None:
-    """What keeps the index from having every word of every text, and no other; None if nothing.
+    """Why the index is not exactly the words of all texts; None when it is.
 
     The command that proves it counts as a write, so it runs on a copy.
 
     Raises:
-        MemoryError: there is not enough for that.
+        MemoryError: the process has too little memory for the copy.
     """
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     try:
@@ -91,7 +91,7 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
 
 
 def has_room() -> bool:
-    """Whether the process, and SQLite, whose own limit anybody may have set, get some memory."""
+    """Whether both the process and SQLite, which has a limit of its own, can get some memory."""
     try:
         with connected(":memory:") as db:
             half = (_ROOM_BYTES // 2,)

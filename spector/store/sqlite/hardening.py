@@ -1,9 +1,9 @@
-"""A catalog may come from elsewhere: nothing in it may run.
+"""Refuse code in a catalog that may come from elsewhere.
 
 SQLite's schema is data, and some of it is code: triggers, views, generated columns, virtual tables.
-The catalog has one virtual table and none of the others, so any of them was planted, and the
-catalog is refused. What is planted while a store is open meets limits: no trigger may nest even
-once, nothing may be attached, no value may be larger than a value can be.
+The catalog has one virtual table and none of the others, so any other one is foreign, and the
+catalog is refused. Code that is added while a store is open meets limits: no trigger may nest even
+once, no file may be attached, no value may exceed the largest one of ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spector.errors import CatalogCorruptError
 
 __all__ = ["attaching", "confine", "refuse_foreign_code"]
 
-#: larger than any value of ours, and what a damaged one may make us read
+#: larger than any value of ours; the most that a damaged length can make us read
 MOST_BYTES: Final = 256 << 20
 _VIRTUAL: Final = "fulltext"
 _TABLES: Final = (
@@ -25,7 +25,7 @@ _TABLES: Final = (
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)
-#: names of the C interface; Python has them, and a way to set them, since 3.12
+#: names of the C interface; Python has them, and ``setconfig``, since 3.12
 _ON_OFF: Final = {
     "SQLITE_DBCONFIG_DEFENSIVE": True,
     "SQLITE_DBCONFIG_ENABLE_TRIGGER": False,
@@ -35,7 +35,7 @@ _ON_OFF: Final = {
 
 
 def confine(connection: sqlite3.Connection) -> None:
-    """Limits of a connection to a catalog that somebody else may have written."""
+    """Limit what a connection to a foreign catalog can run, attach and read."""
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
@@ -47,7 +47,7 @@ def confine(connection: sqlite3.Connection) -> None:
 
 
 class attaching:  # noqa: N801 - used like a function
-    """Let SQLite attach one file: a VACUUM is nothing else."""
+    """Let SQLite attach one file, as a VACUUM does internally."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -62,25 +62,25 @@ class attaching:  # noqa: N801 - used like a function
 def refuse_foreign_code(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None:
     """Raise when the schema holds anything that would run.
 
-    Unknown plain tables and indexes are no harm: a later format may have some.
+    Unknown plain tables and indexes do no harm: a later format may have some.
 
     Args:
-        fulltext_sql: how the one virtual table was made.
+        fulltext_sql: the statement that made the one virtual table.
     """
     for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind in ("trigger", "view"):
-            raise _planted(path, f"a {kind}", name)
+            raise _foreign_code(path, f"a {kind}", name)
         words = _COMMENT.sub(" ", sql or "").split()
         virtual = [word.upper() for word in words[1:2]] == ["VIRTUAL"]
         if virtual and (name != _VIRTUAL or words != fulltext_sql.split()):
-            raise _planted(path, "a virtual table", name)
+            raise _foreign_code(path, "a virtual table", name)
     for table in _TABLES:
         for _, column, *_, hidden in db.execute(f"PRAGMA table_xinfo({table})"):
             if hidden in _HIDDEN_GENERATED:
-                raise _planted(path, "a computed column", f"{table}.{column}")
+                raise _foreign_code(path, "a computed column", f"{table}.{column}")
 
 
-def _planted(path: str, what: str, name: object) -> CatalogCorruptError:
+def _foreign_code(path: str, what: str, name: object) -> CatalogCorruptError:
     return CatalogCorruptError(
         f"{path} holds {what} named {str(name)[:60]!r}, which spector did not make",
         hint="do not trust this store; restore a backup, or take over only its memories: spector"

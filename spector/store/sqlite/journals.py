@@ -1,14 +1,13 @@
-"""What lies beside a catalog and would harm it once SQLite opens it: a journal, or its own log.
+"""Refuse files beside a catalog that would damage it once SQLite opens it.
 
-SQLite rolls a database back with the journal that it finds beside it, whosever that is, and does so
-before it looks at anything else. A catalog is in write-ahead mode from its first page on, so a
-journal of its own is there for one moment only: while the very first page is written. A process
-that was killed then leaves a catalog without any content and a journal that says so. Every other
-journal came from outside, with a copy of the store or by another program, and would put pages of
-another moment into a complete catalog.
+SQLite rolls a database back with any journal that it finds beside it, before it reads anything
+else. A catalog is in write-ahead mode from its first page on, so it has a journal of its own at one
+moment only: while that first page is written. A process that was killed then leaves a catalog
+without content and a journal that says so. Every other journal came from outside, with a copy of
+the store or by another program, and would put pages of another moment into a complete catalog.
 
 Beside a database without a single page SQLite deletes the log, even when it only reads. So a
-catalog that was cut off to nothing would lose the commits that are left of it.
+catalog that was truncated to nothing would lose the commits in its log.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ _HEAD_BYTES: Final = 28
 
 
 def has_journal(path: str) -> bool:
-    """Whether SQLite would roll the catalog at ``path`` back, if it is opened to be written."""
+    """Whether SQLite would roll the catalog at ``path`` back when it opens it for writing."""
     return bool(_start(f"{path}-journal", 1).strip(b"\0"))
 
 
 def refuse_harm(path: str) -> None:
     """Raise when SQLite would lose something by opening the catalog at ``path``, even to read it.
 
-    Nothing is changed. A creation that was killed may leave what looks like it, but nothing to
-    lose, and is let through.
+    Nothing is changed. The remains of a creation that was killed look alike but hold nothing to
+    lose, and pass.
 
     Raises:
         CatalogCorruptError: a journal beside it is not that of its own creation, or it is empty
@@ -48,7 +47,7 @@ def refuse_harm(path: str) -> None:
             f"{path} is empty; what is left of it is in {path}-wal, which SQLite would delete",
             hint="salvage what there is: spector check PATH --repair DEST; or restore a backup",
         )
-    # an empty one, or one that begins with a zero, is not rolled back: so a look costs one lstat
+    # a journal that is empty or begins with a zero byte is ignored, so this costs one lstat
     if not has_journal(path) or _is_of_creation(path):
         return
     raise CatalogCorruptError(
@@ -61,7 +60,7 @@ def refuse_harm(path: str) -> None:
 
 
 def _is_of_creation(path: str) -> bool:
-    """Whether there is nothing in the catalog yet that rolling back could take away.
+    """Whether the catalog has no content yet that a rollback could remove.
 
     The catalog itself is not opened: closing it would drop SQLite's locks.
     """
@@ -73,7 +72,7 @@ def _is_of_creation(path: str) -> bool:
         most = min(most, int.from_bytes(head[24:28], "big"))
     if _size(path) > most:
         return False
-    # what was committed may still be in the log alone; partitions are made before the commit
+    # commits may still be in the log alone; partitions are created before the commit
     return not _size(f"{path}-wal") or not _has_partitions(path)
 
 

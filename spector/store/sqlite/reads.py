@@ -1,10 +1,10 @@
-"""How reads reach SQLite: connections held for a while, its errors as typed ones.
+"""Contexts that lend a connection and turn SQLite's errors into typed ones.
 
-Whoever runs a statement has the connection from one of these (or from ``Catalog.writing``), so
-there is no statement whose error could leave the library as SQLite's own.
+Every statement runs on a connection from one of these (or from ``Database.writing``), so no error
+of SQLite's own leaves the library.
 
-Context managers here are classes: every recall enters some fourteen, and a generator costs
-four times as much.
+The context managers are classes: every recall enters some fourteen, and a generator costs four
+times as much.
 """
 
 from __future__ import annotations
@@ -81,25 +81,25 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
     message = f"{path}: {error}"
     if primary == sqlite3.SQLITE_FULL:
         return StoreFullError(message, hint="free some space, then try again")
-    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # how SQLite calls it when the -shm file cannot grow
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # the -shm file cannot grow
         return StoreFullError(
             f"{message}: no room for {path}-shm",
             hint="free some space, then try again; if there was enough, look at the disk",
         )
-    if primary == sqlite3.SQLITE_IOERR:  # SQLite does not say what the system said
+    if primary == sqlite3.SQLITE_IOERR:  # SQLite does not pass on the system's error
         return StoreError(
             message,
             hint="look at the disk, its room and the limit of a file's size (ulimit -f), close the"
             " store and open it again, and run: spector check PATH",
         )
-    no_text = code is None and "decode to UTF-8" in str(error)  # Python says that, not SQLite
-    # a key that is taken can only be one that damage has changed: ours are never given twice
+    no_text = code is None and "decode to UTF-8" in str(error)  # from Python, not from SQLite
+    # a duplicate key can only come from damage: no key is given twice
     broken = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT}
     if no_text or primary in broken:
         return CatalogCorruptError(message, hint=_DAMAGED)
     if primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return StoreReadOnlyError(message, hint='check the permissions, or open with mode="r"')
-    if primary == sqlite3.SQLITE_CANTOPEN:  # whoever hears "not found" may think of it as empty
+    if primary == sqlite3.SQLITE_CANTOPEN:  # "not found" would suggest that there is no store
         found = StoreNotFoundError if is_missing(path) else StoreError
         return found(
             message,
@@ -109,7 +109,7 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
 
 
 class Connections(Protocol):
-    """A database, as those see it who borrow its connections."""
+    """What a read needs to know about the database that lends it a connection."""
 
     path: str
     in_memory: bool
@@ -133,7 +133,7 @@ class Connections(Protocol):
 
 
 class Reading(Resource):
-    """The connection of this thread's snapshot, the only one there is, or one of the pool."""
+    """The connection of this thread's snapshot, a pooled one, or the only one in memory."""
 
     __slots__ = ("_borrowed", "_catalog", "_locked", "_translated")
 
@@ -182,7 +182,7 @@ class Reading(Resource):
     def _unlock(self) -> None:
         if self._locked:
             release = self._catalog.only.release
-            del self._locked[:]  # no interrupt can come between this and the next line
+            del self._locked[:]  # no interrupt can come between this line and the next one
             release()
 
     def abandon(self, error: BaseException | None) -> None:
@@ -194,7 +194,7 @@ class Reading(Resource):
 
 
 class Latest:
-    """The connection that a catalog opened first: the one that writes, or follows a writer."""
+    """The connection that was opened first: it writes, or follows a writer."""
 
     __slots__ = ("_catalog",)
 
@@ -215,7 +215,7 @@ class Latest:
 
 
 class Pinning(Resource):
-    """A read transaction that all reads of this thread take part in until it ends."""
+    """A read transaction that every read by this thread joins until it ends."""
 
     __slots__ = ("_catalog", "_connection", "_reading")
 
@@ -241,7 +241,7 @@ class Pinning(Resource):
     ) -> None:
         self._catalog.pinned.connection = None
         try:
-            # after a statement that met damage, and said so, even this fails; nothing was written
+            # after a statement that met damage even this fails; nothing was written
             with contextlib.suppress(*SQL_ERRORS):
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
@@ -252,11 +252,11 @@ class Pinning(Resource):
 
     def abandon(self, error: BaseException | None) -> None:
         self._catalog.pinned.connection = None
-        self._reading.abandon(error)  # it may be above this one, or gone already
+        self._reading.abandon(error)  # it may be above this one on the stack, or gone already
 
 
 def end_failed(connection: sqlite3.Connection) -> None:
-    """Roll back a transaction that is still open; what went wrong first is what matters."""
+    """Roll back a transaction that is still open, without hiding the error that came first."""
     if connection.in_transaction:
         with contextlib.suppress(*SQL_ERRORS):
             connection.execute("ROLLBACK")
@@ -264,9 +264,9 @@ def end_failed(connection: sqlite3.Connection) -> None:
 
 @managed
 def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
-    """A read transaction on a connection that the caller has for itself.
+    """A read transaction on a connection that belongs to the caller alone.
 
-    Ended by SQLite itself after some errors; that hides no error of the caller's.
+    SQLite ends it itself after some errors; that hides no error of the caller.
     """
     try:
         connection.execute("BEGIN")

@@ -1,8 +1,8 @@
-"""Files of catalogs that are open to be read byte by byte, and stay so while SQLite has them open.
+"""One shared descriptor for each catalog whose bytes are read while SQLite has it open.
 
-Closing a file drops every lock that the process has on it, SQLite's too. So one descriptor of each
-catalog is shared by all who want to read its bytes, and it is closed with the last of them and with
-the last connection to that path in this process.
+Closing any descriptor of a file drops every POSIX lock of the process on it, SQLite's too. So all
+readers of a catalog's bytes share one descriptor. It is closed with the last of them and with the
+last connection to that path in this process.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ _Identity = tuple[int, int]
 class _Shared:
     #: catalogs with connections to the path, and readers of its bytes
     holders: WeakList[Any] = field(default_factory=WeakList)
-    #: which file it was when it was opened, None when another one came just then; and the file
+    #: (device and inode when it was opened, or None when the path changed meanwhile; the file)
     files: list[tuple[_Identity | None, File]] = field(default_factory=list)
 
 
 _shared: dict[str, _Shared] = {}
-#: of a kind that one thread may take twice: a collector that comes by may close a store meanwhile
+#: re-entrant, because the garbage collector may close a store while this thread holds it
 _lock = threading.RLock()
 
 
-def _begin_anew_in_child() -> None:
-    """What the parent has open stays open: it may have been about to close it just then."""
+def _reset_in_child() -> None:
+    """Leave the parent's descriptors open: it may have been about to close one at the fork."""
     global _lock
     _lock = threading.RLock()
     _shared.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew_in_child)
+    os.register_at_fork(after_in_child=_reset_in_child)
 
 
 def hold(path: str, holder: object) -> None:
-    """From now on no file of this path is closed, as long as ``holder`` lives. Idempotent."""
-    fresh = _Shared()  # before: what is made may call a collector
+    """Keep every file of this path open as long as ``holder`` lives. Idempotent."""
+    fresh = _Shared()  # made outside the lock, because making it may run the garbage collector
     with _lock:
         _shared.setdefault(path, fresh).holders.add(holder)
 
 
 def release(path: str, holder: object) -> None:
-    """The opposite of `hold`; the last one closes what was opened. Idempotent."""
+    """End a `hold`; the last holder closes the files. Idempotent."""
     with _lock:
         shared = _shared.get(path)
         if shared is None:  # held before a fork
@@ -66,14 +66,14 @@ def release(path: str, holder: object) -> None:
 
 
 class _Reader:
-    """Somebody who reads bytes without a catalog."""
+    """A holder for a read of bytes without a catalog."""
 
     __slots__ = ("__weakref__",)
 
 
 @managed
 def held(path: str) -> Iterator[None]:
-    """Hold it meanwhile."""
+    """Hold the path until the context ends."""
     reader = _Reader()
     try:
         hold(path, reader)
@@ -83,9 +83,9 @@ def held(path: str) -> Iterator[None]:
 
 
 def raw_file(files: Files, name: str, path: str, wanted: _Identity | None = None) -> File:
-    """A file to be read, which nobody may close; its path must be held as long as it is used.
+    """A file to read and never close; its path must be held as long as it is used.
 
-    One that is open already is used again: ``wanted``, or else what has the name now.
+    An open file is used again: ``wanted``, or else the one that has the name now.
 
     Raises:
         StoreError: it cannot be opened.

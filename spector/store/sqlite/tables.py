@@ -1,4 +1,4 @@
-"""Rows of a damaged table, around those that cannot be read."""
+"""Reads the rows of a damaged table around those that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MAX_ROWID", "UNREADABLE", "LostTable", "read_table", "reason_of"]
 
 MAX_ROWID = (1 << 63) - 1
 
-#: of bytes that somebody damaged; a damaged length asks for more memory than there is
+#: errors over damaged bytes; a damaged length may ask for more memory than there is
 UNREADABLE = (*SQL_ERRORS, OverflowError, MemoryError)
 
 
@@ -62,7 +62,7 @@ def read_table(
             return
         except UNREADABLE as error:
             reason = reason_of(error)
-        # the step that failed took the row before with it
+        # the step that failed lost the row before it as well
         row = _first(db, table, key, reached + 1)
         behind = reached + 1
         if row is not None:
@@ -96,8 +96,8 @@ def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) ->
 def reason_of(error: BaseException) -> str:
     """Why something cannot be read.
 
-    A damaged length makes SQLite ask for more memory than there is, and say no word about it; it
-    proves nothing where the process has none.
+    A damaged length makes SQLite ask for more memory than there is, without a message. Where the
+    process has no memory left that proves nothing, and the error is raised again.
     """
     if isinstance(error, MemoryError):
         if not has_room():
@@ -105,7 +105,7 @@ def reason_of(error: BaseException) -> str:
                 raise error
             finally:
                 del error  # its traceback has this frame
-        return "there is no memory for what it says it holds"
+        return "its stored size asks for more memory than there is"
     return str(error)
 
 
@@ -125,7 +125,7 @@ def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
 def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any, ...] | None:
     """The key and the columns of the first row from ``low`` on; None if it cannot be read.
 
-    A damaged tree may lead to a row of before, from wherever a search begins: that is none.
+    A damaged tree may lead to an earlier row from wherever a search begins; that counts as none.
     """
     try:
         found: tuple[Any, ...] | None = db.execute(

@@ -1,14 +1,14 @@
-"""SQLite's log, frame by frame: whether commits lie behind a place where it is damaged.
+"""SQLite's log, frame by frame: whether commits lie behind a damaged place.
 
-SQLite takes a log as far as its checksums hold, and drops the rest without a word. Most often that
-is right: the rest is what a power cut left of a transaction. But a strict writer makes each commit
-durable before it begins the next one, so the rest may hold parts of one transaction and what older
-attempts left behind it, never two commits in a row. Two of them prove that the log was whole, and
-that what is broken in front of them broke later.
+SQLite reads a log as far as its checksums hold, and silently drops the rest. Usually the rest is
+what a power cut left of a transaction. But a strict writer makes each commit durable before it
+begins the next one, so the rest may hold parts of one transaction and the remains of older
+attempts, never two commits in a row. Two of them prove that the log was whole, and that the frames
+in front of them broke later.
 
-"In a row" is proved, too: a checksum goes on from the one of the frame before it, so a frame that
-fits its predecessor was written after it, by the same writer. What is left of an older attempt does
-not fit what overwrote its beginning.
+"In a row" is proved, too. A checksum continues the one of the frame before it, so a frame that fits
+its predecessor was written after it, by the same writer. The remains of an older attempt do not fit
+the frames that overwrote its beginning.
 
 The layout is that of "The Write-Ahead Log" in sqlite.org/fileformat2.html: 32 bytes, then frames of
 24 bytes and a page.
@@ -37,35 +37,35 @@ _FRAME: Final = np.dtype(
     [("page", ">u4"), ("size_after", ">u4"), ("salts", ">u8"), ("sums", ">u4", (2,))]
 )
 _FRAMES_AT_ONCE: Final = 24
-#: so many frames of an earlier log, one after the other, and nothing of this one lies behind them
+#: after this many frames of an earlier log in a row, no frame of this log follows
 _SILENCE: Final = 256
-#: looks at a log that somebody may be writing to
+#: reads of a log that a writer may be changing
 _LOOKS: Final = 5
 _Words = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A log that was whole once, and of which SQLite shows less by now."""
+    """A log that was whole, and of which SQLite shows only a part now."""
 
     #: byte of the first frame that is not shown, or 0 for the head of the log
     offset: int
-    #: commits that are known to lie behind it
+    #: commits that are proved to lie behind it
     commits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What the heads of all frames say, and which of them go on from the one before."""
+    """The heads of all frames, and which checksums continue the frame before."""
 
     #: (n,) of the type ``_FRAME``
     heads: NDArray[np.void]
-    #: (n,) whether the checksum is that of the frame before it (or of the log's head), gone on
+    #: (n,) whether the checksum continues that of the frame before it, or of the log's head
     linked: NDArray[np.bool_]
 
 
 def salts_of(file: File) -> str:
-    """What tells a log from the one before it in the same file; "" for a log without a head."""
+    """The salts that distinguish a log from earlier ones in its file; "" without a head."""
     head = file.read_at(0, _HEAD)
     return head[16:24].hex() if len(head) == _HEAD else ""
 
@@ -75,17 +75,17 @@ def broken_at(
 ) -> Broken | None:
     """Where a log is damaged, if the frames behind that place prove it.
 
-    A log begins anew once all of it is in the database, and a kill may tear the head that is
-    written then. So a damaged head in front of frames which are all in ``database`` proves nothing.
+    A log starts over once all of it is in the database, and a kill may tear the head that is
+    written then. So a damaged head in front of frames that are all in ``database`` proves nothing.
 
-    Somebody may be writing to it: only what is found twice at the same place counts. A frame that
-    was being written when it was read is whole before a second commit comes behind it.
+    A writer may be active, so damage counts only when two reads find it at the same place. A frame
+    that was being written when it was read is whole before a second commit follows it.
     """
     before: tuple[bytes, Broken | None] | None = None
     for _ in range(_LOOKS):
         head = file.read_at(0, _HEAD)
         found = _look(file, head, page_bytes, database)
-        if file.read_at(0, _HEAD) != head:  # it began anew meanwhile
+        if file.read_at(0, _HEAD) != head:  # it started over meanwhile
             continue
         if found is None:
             return None
@@ -108,7 +108,7 @@ def _look(
     if sound:
         fit &= heads["salts"] == salts
         whole = fit & linked
-    else:  # SQLite takes it for an empty log
+    else:  # to SQLite the log is empty
         whole = np.zeros(len(heads), dtype=np.bool_)
     shown = len(heads) if whole.all() else int(np.argmin(whole))
     follows = np.zeros(len(heads), dtype=np.bool_)
@@ -116,7 +116,7 @@ def _look(
     follows[: shown + 1] = False
     if not sound and database is not None:
         copied = _copied(file, frames, page_bytes, database())
-        if copied:  # what else is there, and was written after it, is not of an earlier log
+        if copied:  # frames of an earlier log have other salts
             follows &= heads["salts"] == heads["salts"][0]
             follows[:copied] = False
     commits = _most_in_a_row(follows[shown:], _ends(heads)[shown:])
@@ -127,7 +127,7 @@ def _look(
 
 
 def _copied(file: File, frames: Frames, page_bytes: int, database: File) -> int:
-    """How many frames a log without its head begins with, if all they say is in the database."""
+    """How many frames a log without a head begins with, if the database has all their pages."""
     heads = frames.heads
     row = frames.linked & (heads["salts"] == heads["salts"][0])
     row[0] = True  # it follows the head, which is gone
@@ -149,8 +149,8 @@ def _copied(file: File, frames: Frames, page_bytes: int, database: File) -> int:
 def _ends(heads: NDArray[np.void]) -> NDArray[np.bool_]:
     """(n,) which frames end a transaction.
 
-    Where the disk may harm what lies beside a write, SQLite fills the sector up with repetitions of
-    the last frame, which end nothing more.
+    Where a write may damage its neighbours in the sector, SQLite fills the sector with repetitions
+    of the last frame; these end no further transaction.
     """
     ends: NDArray[np.bool_] = heads["size_after"] != 0
     again = (heads["page"][1:] == heads["page"][:-1]) & (
@@ -163,7 +163,7 @@ def _ends(heads: NDArray[np.void]) -> NDArray[np.bool_]:
 def _most_in_a_row(follows: NDArray[np.bool_], commits: NDArray[np.bool_]) -> int:
     """The most commits in an unbroken row of frames, each of which follows the one before it.
 
-    The first of a row follows nothing, so what its head says is not known to be true.
+    The first frame of a row follows none, so its head is not proved.
 
     Args:
         follows: (n,). commits: (n,) whether the frame says that it ends a transaction.
@@ -174,7 +174,7 @@ def _most_in_a_row(follows: NDArray[np.bool_], commits: NDArray[np.bool_]) -> in
 
 
 def read_head(head: bytes) -> tuple[bool, str, int]:
-    """Whether the head of a log is sound, the order of bytes in its checksums, and its salts."""
+    """Whether a log's head is sound, the byte order of its checksums, and its salts."""
     own = "little" if sys.byteorder == "little" else "big"
     if len(head) < _HEAD:
         return False, own, 0
@@ -197,7 +197,7 @@ def read_frames(
     A file that once held a longer log is read as far as there are frames with these ``salts``.
     """
     size = _FRAME_HEAD + page_bytes
-    # SQLite writes one frame behind the other: where nobody has written, the log ends
+    # SQLite writes one frame behind the other: the log ends at the first unwritten place
     end = next((high for low, high in written(file) if not low), 0)
     count = max(0, end - _HEAD) // size
     heads = np.zeros(count, dtype=_FRAME)
@@ -205,7 +205,7 @@ def read_frames(
     silent = 0
     for first in range(0, count, _FRAMES_AT_ONCE):
         raw = file.read_at(_HEAD + first * size, min(_FRAMES_AT_ONCE, count - first) * size)
-        some = len(raw) // size  # it may have been cut meanwhile
+        some = len(raw) // size  # the log may have been cut meanwhile
         block = np.frombuffer(raw[: some * size], dtype=np.uint8).reshape(some, size)
         here = slice(first, first + some)
         heads[here] = block[:, :_FRAME_HEAD].copy().view(_FRAME)[:, 0]

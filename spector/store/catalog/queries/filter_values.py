@@ -23,7 +23,7 @@ MAX_DEPTH: Final = 16
 OPERATORS: Final = ("eq", "ne", "in", "gt", "gte", "lt", "lte", "contains", "exists", "not")
 _INT64: Final = range(-(2**63), 2**63)
 
-#: the kinds of value that compare with one another, as a test on a json_each row
+#: the kinds of values that compare with one another, as tests of a json_each row
 _NUMBER: Final = "{row}.type IN ('integer', 'real')"
 _STRING: Final = "{row}.type = 'text'"
 #: julianday() also reads 'now' and bare numbers, so the shape is checked first
@@ -45,7 +45,7 @@ def make_operand(value: object, at: str) -> tuple[str, str, str, str | int]:
             raise InvalidFilterError(
                 f"{at}: {value} is not a JSON number", hint="use exists to find absent values"
             )
-        # read by the code that reads the stored digits: elsewhere SQLite may round differently
+        # parsed by the code that parses the stored digits; other code of SQLite may round otherwise
         return _NUMBER, "{row}.value", "json_extract(?, '$')", float.__repr__(value)
     if isinstance(value, str):
         return _STRING, "{row}.value", "?", check_text(value, at)
@@ -112,7 +112,7 @@ def unknown_name(name: object, at: str, accepted: tuple[str, ...], what: str) ->
     return InvalidFilterError(f"{shorten(at)}: unknown {what} {shorten(ascii(name))}", hint=hint)
 
 
-#: what users of other query languages type
+#: operators of other query languages
 _SYNONYMS: Final = {
     "==": "eq", "=": "eq", "equals": "eq", "is": "eq", "!=": "ne", "<>": "ne", "neq": "ne",
     ">": "gt", ">=": "gte", "<": "lt", "<=": "lte", "ge": "gte", "le": "lte",

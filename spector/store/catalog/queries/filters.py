@@ -11,7 +11,7 @@ Grammar::
 A field is a path: ``"a.b"`` is key ``b`` of the object under ``a``. A backslash takes the next
 character literally, so ``r"a\\.b"`` is the key ``a.b`` and ``r"\\and"`` a field called ``and``.
 Paths enter objects only, never lists. ``user_id``, ``agent_id`` and ``session_id`` are the scopes
-of a memory and no metadata; ``r"\\user_id"`` is the key of that name.
+of a memory, not metadata; ``r"\\user_id"`` is the key of that name.
 
 Meaning, which is two-valued throughout (no SQL NULL escapes from an expression):
 
@@ -62,14 +62,14 @@ COMBINATORS: Final = ("and", "or", "not")
 _COMPARISON: Final = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _COLUMN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
-#: columns of the table of memories that a filter may name like metadata
+#: columns of ``record`` that a filter may name like metadata
 _SCOPES: Final = frozenset({"user_id", "agent_id", "session_id"})
 
 Path = tuple[str, ...]
 
 
 class _Scope(Path):
-    """The path of a scope, which is a column and no metadata."""
+    """The path of a scope, which is a column instead of metadata."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ def compile_where(
     """Compile ``where`` to an expression over ``column``: JSON text of an object, or NULL.
 
     Args:
-        scopes: the table whose columns the scopes of a memory are; None takes them for metadata.
+        scopes: the table with the columns of the scopes; None treats scopes as metadata.
 
     Raises:
         InvalidFilterError: names the place within the filter, what was found and what is accepted.

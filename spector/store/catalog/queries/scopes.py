@@ -1,6 +1,7 @@
-"""Whose a memory must be, for the verbs that name memories by id.
+"""The scope of a call: which user, agent and session a memory must belong to.
 
-A scope is exact, as in a recall: a memory without a user is in no user's scope.
+It guards the verbs that name memories by id. A scope is exact, as in a recall: a memory without a
+user is in no user's scope.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["ANYBODY", "SCOPES", "Scope", "members"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The labels that a memory must have; None asks for nothing."""
+    """The labels that a memory must have; None accepts any value, also none."""
 
     user_id: str | None = None
     agent_id: str | None = None
@@ -27,11 +28,11 @@ class Scope:
 
     @property
     def is_open(self) -> bool:
-        """Every memory is in it."""
+        """True when every memory is in it."""
         return self == ANYBODY
 
     def holds(self, memory: Row | MemoryRecord) -> bool:
-        """Whether a memory has each label that is asked for, to the letter."""
+        """Whether a memory has exactly the labels that are given."""
         return all(
             wanted is None or getattr(memory, name) == wanted
             for name, wanted in ((name, getattr(self, name)) for name in SCOPES)
@@ -42,7 +43,7 @@ ANYBODY: Final = Scope()
 
 
 def members(catalog: Catalog, ids: Iterable[int], scope: Scope, *, inside: bool) -> set[int]:
-    """Which of those ids are living memories that are in the scope, or outside of it."""
+    """Those of the ids that are living memories inside the scope, or outside of it."""
     out: set[int] = set()
     asked = [(name, value) for name in SCOPES if (value := getattr(scope, name)) is not None]
     within = " AND ".join(f"{name} IS ?" for name, _ in asked) or "1"

@@ -1,12 +1,12 @@
-"""Which memory supersedes which: a reserved tag of the newer one names the older one.
+"""Which memory supersedes which: a reserved tag of the newer memory names the older one.
 
 The tag begins with U+0001, which no user's tag may contain. So a link is sealed with the words of
-the memory that made it, found from either side (the tag index leads from the older one to the
-newer), and copied, repaired and checked like any tag, without a table of its own. An older memory
-is always there before the newer one, and ids ascend, so links make no cycle.
+its memory, found from either side (the tag index leads from the older one to the newer), and
+copied, repaired and checked like any tag, without a table of its own. The older memory always has
+the smaller id, so links form no cycle.
 
-The end that the older one had before is kept in a reserved tag of its own, for when it is
-reinstated: by then the newer one is gone.
+The older memory keeps the end of validity that it had before in a reserved tag of its own. It is
+needed when the older one is reinstated, and by then the newer one is gone.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = [
 
 #: flags begin a mutable block, and SUPERSEDED is in their first byte
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
-#: memories with an end that are looked at to see whether any is not superseded
+#: memories with an end of validity that are checked for one that is not superseded
 _MANY: Final = 256
 
 
 def _flagged_sql(flag: Flag) -> str:
-    """A condition on ``record``: a flag of the first byte of its mutable block is set.
+    """A condition on ``record``: a flag in the first byte of its mutable block is set.
 
-    SQLite's numbers know nothing of blobs, so it is asked of the byte as two digits.
+    SQLite has no bit operations on blobs, so the byte is tested as two hexadecimal digits.
     """
     high, bits = flag > 0xF, int(flag) >> 4 or int(flag)
     digits = ",".join(f"'{digit:X}'" for digit in range(16) if digit & bits)
@@ -58,7 +58,7 @@ LINKED_SQL: Final = (
     "EXISTS (SELECT 1 FROM record_tag AS link"
     f" WHERE link.tag = char(1) || '{LINK[1:-1]}' || char(1) || record.id)"
 )
-#: (newer, older as it is written) of every link
+#: (newer id, older id as text) of every link
 LINKS_SQL: Final = (
     f"SELECT id AS newer, substr(tag, {len(LINK) + 1}) AS older FROM record_tag"
     f" WHERE tag >= char(1) || '{LINK[1:-1]}' || char(1)"
@@ -67,30 +67,30 @@ LINKS_SQL: Final = (
 
 
 def link_tags(superseded: Iterable[int]) -> tuple[str, ...]:
-    """The reserved tags of a memory that supersedes these."""
+    """The reserved tags of a memory that supersedes these memories."""
     return tuple(f"{LINK}{record_id}" for record_id in superseded)
 
 
 class TagParts(NamedTuple):
-    """Tags by what they are: a user's own, and what the reserved ones say."""
+    """A memory's own tags, and what its reserved tags say."""
 
     own: tuple[str, ...]
-    #: ids of what the memory supersedes
+    #: ids of the memories it supersedes
     supersedes: tuple[int, ...] = ()
-    #: the end that it had before it was superseded; () when it was not
+    #: its end of validity before it was superseded; () when it was not
     until_ms: tuple[int | None, ...] = ()
 
 
 def reserved_last(
     own: tuple[str, ...], supersedes: Iterable[int], until_ms: tuple[int | None, ...]
 ) -> tuple[str, ...]:
-    """Tags as they are stored, from the parts that `split_reserved_tags` makes of them."""
+    """Stored tags from their parts, the inverse of `split_reserved_tags`."""
     ends = (ENDED if each is None else f"{ENDED}{each}" for each in until_ms)
     return (*own, *ends, *link_tags(supersedes))
 
 
 def split_reserved_tags(tags: tuple[str, ...]) -> TagParts:
-    """Tags as they are stored, by what they are."""
+    """Split stored tags into a memory's own ones and the meaning of the reserved ones."""
     if not tags or not tags[-1].startswith(RESERVED):  # these come last
         return TagParts(tags)
     return _split(tags)
@@ -113,7 +113,7 @@ def _number(text: str) -> int | None:
 
 
 def has_ended(row: Row | StoredRow) -> bool:
-    """Whether a memory may have a successor; of any other nobody needs to look for one."""
+    """Whether a memory may have a successor; only then one is looked up."""
     return bool(row.mutable[0] & _SUPERSEDED) or row.valid_until_ms is not None
 
 
@@ -137,9 +137,9 @@ def newer_than(catalog: Catalog, row: Row | StoredRow) -> tuple[int, ...]:
 
 
 def has_windows(catalog: Catalog) -> bool:
-    """False when no memory has a validity window but superseded ones, which their flag leaves out.
+    """False when only superseded memories, which their flag excludes, have a validity window.
 
-    Where many have an end nobody looks at each of them, and the answer is True.
+    When many have an end of validity they are not all checked, and the answer is True.
     """
     with catalog.reading() as connection:
         found = connection.execute(
