@@ -1,9 +1,9 @@
-"""What README and manual claim of the whole, and no other test holds.
+"""Claims of README and manual that no other test covers.
 
-Mechanism: a sentence is written once and never tried again. Damage: a reader who tries it finds
-that it is not so, and believes the rest no more. Guard: each of these claims is read from the page
-and compared with what there is: the commands, the verbs with scopes, what a backup writes, the
-memory that a process takes.
+Mechanism: a sentence is written once and never tried again. Damage: a reader who tries it finds it
+false, and stops believing the rest. Guard: each of these claims is read from the page and compared
+with the product: the commands, the verbs with scopes, what a backup writes, the memory that a
+process takes.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def test_living_has_the_ids_that_the_manual_promises(repo: Path, tmp_path: Path)
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux measures itself")
 def test_a_process_takes_the_memory_that_the_readme_says(readme: str, tmp_path: Path) -> None:
-    """Within a third, which covers another Python, NumPy or allocator."""
+    """Within a third, to allow for another Python, NumPy or allocator."""
     page = " ".join(readme.split())
     claim = re.search(r"resident memory of (\d+) MiB without a model, and of (\d+) MiB", page)
     assert claim
