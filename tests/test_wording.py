@@ -70,16 +70,13 @@ _DIALECT = re.compile(
 #: you have rewritten some
 _ALLOWED = {
     "docs": 1,
-    "native": 6,
     "spector/api.py": 3,
     "spector/cli": 9,
     "spector/config.py": 1,
     "spector/exchange.py": 2,
     "spector/importers": 2,
-    "spector/kernel": 13,
     "spector/language": 39,
     "spector/layout.py": 1,
-    "spector/lexical": 7,
     "spector/memory.py": 6,
     "spector/process": 1,
     "spector/providers": 2,

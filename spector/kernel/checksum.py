@@ -1,4 +1,4 @@
-"""CRC-32C (Castagnoli), by whichever kernel serves.
+"""CRC-32C (Castagnoli), computed by the chosen kernel.
 
 The checksum of a record covers the store's uuid as well: ``crc32c(uuid || bytes 0..35 || vector)``,
 with the vector's padding. A record copied from another store therefore fails its check.
@@ -26,7 +26,7 @@ def crc32c(data: Bytes, seed: int | bytes = 0) -> int:
 
     Args:
         data: any contiguous bytes.
-        seed: the checksum of what came before (so pieces can be chained), or those bytes.
+        seed: the checksum of the preceding bytes, so that pieces can be chained, or those bytes.
     """
     return _backend().crc32c(_flat(data), _register(seed))
 

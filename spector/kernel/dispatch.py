@@ -1,4 +1,4 @@
-"""Which backend serves: C, else Numba, else NumPy; ``SPECTOR_KERNEL`` pins one."""
+"""Choice of the backend: C, else Numba, else NumPy; ``SPECTOR_KERNEL`` pins one."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def get_kernel() -> Kernel:
 def kernel_info() -> dict[str, Any]:
     """``name``, ``why`` it was chosen, and ``isa``: the instruction set or compiler in use.
 
-    Of Numba's also ``compile_s``: seconds this process has spent compiling, 0.0 where the results
-    of an earlier one were found.
+    For Numba also ``compile_s``: seconds that this process has spent compiling; 0.0 if all results
+    were cached.
     """
     kernel, why = _choose(os.environ.get(ENV, ""))
     isa = {"numba": "llvm", "reference": "numpy"}.get(kernel.name, "")
@@ -78,7 +78,7 @@ def load_kernel(name: str) -> Kernel:
     """A backend by name.
 
     Raises:
-        KernelUnavailableError: there is none of this name, or it cannot load (with the reason).
+        KernelUnavailableError: no backend has this name, or it cannot load (with the reason).
     """
     loader = _LOADERS.get(name)
     if loader is None:
@@ -88,7 +88,7 @@ def load_kernel(name: str) -> Kernel:
     try:
         with said_as_memory_error():
             return loader()
-    except MemoryError:  # no reason to do with a slower one from now on
+    except MemoryError:  # passes: it is no reason to choose a slower backend for good
         raise
     except Exception as error:
         hint = "reinstall with a C compiler on PATH" if name == "native" else f"pip install {name}"

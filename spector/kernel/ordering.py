@@ -1,9 +1,9 @@
 """An order of records in which similar ones are neighbours: spherical k-means and a chain.
 
-Of a block of records a scan looks closer at few, those most like its cue. Within the blocks of a
-sealed partition records are written in the order that this module finds, so that those few lie
-together. It is an order and nothing else: whatever it is, every answer is the same. It does not let
-whole blocks be skipped: sentence embeddings have no groups that tight (bench/log).
+Of a block of records a scan measures few, those most similar to its cue. The records of a sealed
+partition are written in this order within their blocks, so that those few lie together. The order
+never changes a result. It does not let whole blocks be skipped: sentence embeddings have no groups
+that tight (bench/log).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _centroids(codes: NDArray[np.int8], k: int, seed: int) -> NDArray[np.float32
         sums, counts = _sums(rows, nearest, k)
         weight += counts
         met = counts > 0
-        # the step of a centroid shrinks with what it has seen: it becomes the mean of all of it
+        # the step of a centroid shrinks with the rows it has seen, so that it becomes their mean
         centroids[met] *= (weight[met] - counts[met])[:, None]
         centroids[met] += sums[met]
         _scale_to_one(centroids)
@@ -99,7 +99,7 @@ def _centroids(codes: NDArray[np.int8], k: int, seed: int) -> NDArray[np.float32
 
 
 def _batches(count: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    """Batches of row numbers for ever; a row comes again when all the others have come."""
+    """Endless batches of row numbers; a row returns only after all others."""
     while True:
         rows = rng.permutation(count)
         for start in range(0, count - size + 1, size):

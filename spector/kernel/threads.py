@@ -1,13 +1,12 @@
-"""Scans on several threads: partitions are dealt out in chunks, the best of each are merged.
+"""Scans on several threads: chunks of partitions are scanned in parallel, their best hits merged.
 
-The answer is that of one thread; where estimates rule records out, within their confidence, because
-each chunk has a floor of its own. How a scan is cut depends on its partitions and on how many
-threads were asked for, never on who is free to help: a caller without help scans all the chunks
-itself. So the counters do not depend on the load either.
+The result is that of one thread, within the confidence of estimates where they rule records out,
+because each chunk has a floor of its own. The chunks depend on the partitions and on the number of
+threads requested, never on free threads: a caller without helpers scans all chunks itself. So the counters do not depend on the load either.
 
-Nobody gains from more scanning threads than cores. All scans of the process count as busy, whoever
-called them, and a scan is given helpers only for cores that are left; an application that recalls
-from many threads of its own therefore runs each recall on its own thread.
+More scanning threads than cores do not help. All scans of the process count as busy, and a scan
+gets helpers only for the cores that are left. An application that recalls from many threads of its own
+therefore runs each recall on its own thread.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ from spector.process import Sole
 __all__ = ["ParallelKernel", "usable_cores"]
 
 
-#: bytes that a chunk reads at least: handing one over costs as much as reading a tenth of it
+#: the least bytes of a chunk: handing one over costs as much as reading a tenth of it
 CHUNK_BYTES: Final = 8 << 20
 #: chunks per thread: one that meets a busy core leaves the rest to the others
 _CHUNKS_PER_THREAD: Final = 2
-#: bytes a record that a scan of an indexed partition reads: its code, or only its bits of a gate
+#: bytes a record that a scan of an indexed partition reads: its code, or only its gate bits
 _INDEXED_BYTES: Final = 64
 _GATED_BYTES: Final = 4
-#: how long `close` waits for a helper that is in the middle of a scan
+#: how long `close` waits for a helper in the middle of a scan
 _CLOSE_S: Final = 5.0
 
 
@@ -57,7 +56,7 @@ def usable_cores() -> int:
 
 
 class _Cores:
-    """The cores of this process and how many of them scan right now."""
+    """Counts the threads of this process that are scanning."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -67,7 +66,7 @@ class _Cores:
         """Count the caller as busy, and as many helpers, at most ``wanted``, as cores are left.
 
         Args:
-            entered: empty; how many were counted is put here, also where an interrupt comes next.
+            entered: empty; receives the number counted, even if an interrupt comes next.
         """
         with self._lock:
             helpers = max(0, min(wanted, usable_cores() - self._busy - 1)) if wanted else 0
@@ -84,7 +83,7 @@ _cores = _Cores()
 
 
 def _in_child() -> None:
-    """After a fork: the threads that were counted, and whoever held the lock, are the parent's."""
+    """After a fork: the threads counted, and the lock's holder, are the parent's."""
     global _cores
     _cores = _Cores()
 
@@ -94,7 +93,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Job:
-    """The chunks of one scan, to be taken by whoever comes first."""
+    """The chunks of one scan, a queue for its threads."""
 
     def __init__(
         self, scan: Callable[[NDArray[np.uint32]], ScanResult], chunks: list[NDArray[np.uint32]]
@@ -117,7 +116,7 @@ class _Job:
                 self._done.put(error)
 
     def results(self) -> list[ScanResult]:
-        """Of all chunks, when the last one is done."""
+        """Results of all chunks; waits for the last one."""
         found = [self._done.get() for _ in range(self._count)]
         errors = [each for each in found if isinstance(each, BaseException)]
         try:
@@ -129,7 +128,7 @@ class _Job:
 
 
 class _Helper(threading.Thread):
-    """Works on the jobs that it is handed, then lies idle. A daemon: no exit waits for it."""
+    """Works on jobs and is idle between them. A daemon: the exit does not wait for it."""
 
     def __init__(self, idle: deque[_Helper]) -> None:
         super().__init__(name="spector-scan", daemon=True)
@@ -147,7 +146,7 @@ class _Helper(threading.Thread):
 
 
 class ParallelKernel(Sole, Scanner):
-    """A kernel that uses up to ``threads`` threads for a scan that is worth it."""
+    """A scanner that uses up to ``threads`` threads for large scans."""
 
     def __init__(self, kernel: Scanner, threads: int, *, chunk_bytes: int = CHUNK_BYTES) -> None:
         self.name = kernel.name
@@ -201,7 +200,7 @@ class ParallelKernel(Sole, Scanner):
         self._kernel.crc32c_rows(rows, out, crc)
 
     def close(self) -> None:
-        """Let the helpers go. Idempotent; a scan that runs, or comes later, is done alone."""
+        """End the helpers. Idempotent; scans that run, or come later, use their own thread only."""
         with self._lock if os.getpid() == self._pid else contextlib.nullcontext():
             self._closed = True
             helpers, self._helpers = self._helpers, []
@@ -220,7 +219,7 @@ class ParallelKernel(Sole, Scanner):
     # -- the parts of a scan --------------------------------------------------------------------
 
     def _pieces(self, table: PartTable, query: Query, allow: AllowList | None) -> int:
-        """Into how many chunks a scan of the whole table is cut; 1 when it is not worth more."""
+        """The number of chunks of a scan of the whole table; 1 for a small one."""
         if self._threads < 2 or table.rows * table.stride < 2 * self._chunk_bytes:
             return 1
         gated = bool(query.tags_all) or query.any_masks.size > 0 or allow is not None
@@ -232,7 +231,7 @@ class ParallelKernel(Sole, Scanner):
         return int(min(most, self._threads * _CHUNKS_PER_THREAD, len(table)))
 
     def _hand_out(self, job: _Job, cores: _Cores, count: int) -> None:
-        """Hand the job to ``count`` helpers, who were counted as busy."""
+        """Hand the job to ``count`` helpers, which have been counted as busy."""
         for _ in range(count):
             helper = self._helper()
             if helper is None:
@@ -241,7 +240,7 @@ class ParallelKernel(Sole, Scanner):
                 helper.jobs.put((job, cores))
 
     def _helper(self) -> _Helper | None:
-        """An idle helper, or a new one; None when there may be no more."""
+        """An idle helper, or a new one; None if there are enough."""
         if os.getpid() != self._pid:
             return None  # after a fork the threads are the parent's
         with self._lock:
@@ -263,7 +262,7 @@ class ParallelKernel(Sole, Scanner):
 def _chunks(
     table: PartTable, chosen: NDArray[np.uint32] | None, pieces: int
 ) -> list[NDArray[np.uint32]]:
-    """The chosen positions in 1 to ``pieces`` runs that have about as many rows each."""
+    """The chosen positions in 1 to ``pieces`` runs of about equal numbers of rows."""
     if chosen is None:
         chosen = np.arange(len(table), dtype=np.uint32)
     before = table.counts[chosen].cumsum(dtype=np.int64)

@@ -1,12 +1,12 @@
-"""Names that a memory is to be found by, one typo allowed, as terms of the index of words.
+"""Terms by which the index of words finds a memory's aliases, one typo allowed.
 
-A memory with the alias "Ledger DB" has the term of that name and those of its parts: its first
-half, its second half, and what is left without the two letters in the middle. A name with one slip
-of a finger in it has one of those parts as it is, so its memory is among the few that have that
-part. The names of those few are then compared (`is_typo`): a name is found exactly when its optimal
+A memory with the alias "Ledger DB" has the term of that name and terms of its parts: its first
+half, its second half, and the name without the two letters in the middle. A name with one typo
+keeps one of those parts unchanged, so its memory is among the few that have the term of that part.
+The names of those few are then compared (`is_typo`): a name is found exactly when its optimal
 string alignment distance (Damerau-Levenshtein, no part edited twice) is at most 1.
 
-Only letters are ever mistaken: another digit is another number.
+Typos are in letters only: a different digit is a different number.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = [
     "typo_terms",
 ]
 
-#: words of a name
+#: words of a name at most
 MOST_WORDS: Final = 8
-#: letters that a name has at least for a slip to be told from another name, and characters at most
+#: letters that a name needs before typos in it are allowed, and characters at most
 _LEAST_LETTERS: Final = 5
 _MOST_CHARS: Final = 64
-#: words of a cue that are looked at: its first ones
+#: the first so many words of a cue are searched for names
 _CUE_WORDS: Final = 64
 
-#: the term that every memory with an alias has
+#: the term of every memory with an alias
 HAS_ALIAS: Final = "\x1e"
 _NAME, _FIRST, _SECOND, _AROUND = "\x1ep", "\x1ef", "\x1es", "\x1ea"
 
@@ -67,7 +67,7 @@ class Span:
 
 
 def name_words(text: str) -> list[str]:
-    """Words of a name or cue without case and marks; ideographs and the like one by one."""
+    """Words of a name or cue without case and marks; each ideograph is a word."""
     if text.isascii():
         return _WORD.findall(text.lower())
     apart = normalize("NFD", text.replace("\u0131", "i")).casefold()
@@ -83,12 +83,12 @@ def name_words(text: str) -> list[str]:
 
 
 def fold_alias(alias: str) -> str:
-    """The form in which names are compared; "" for one without letters and digits."""
+    """The form in which names are compared; "" for a name without letters and digits."""
     return " ".join(name_words(alias)[:MOST_WORDS])
 
 
 def alias_terms(aliases: Sequence[str]) -> list[str]:
-    """What the index has of a memory's aliases; distinct terms, at most four a name and one."""
+    """Terms of a memory's aliases; distinct, at most four a name, and `HAS_ALIAS`."""
     out: dict[str, None] = {}
     for name in filter(None, map(fold_alias, aliases[:MOST_ALIASES])):
         out[HAS_ALIAS] = out[_NAME + name] = None
@@ -108,13 +108,13 @@ def alias_hashes(aliases: Sequence[str], key: bytes) -> NDArray[np.uint64]:
 
 
 def typo_terms(text: str) -> list[str]:
-    """Parts that a name has of which a text is a slip; other names may have them as well."""
+    """Terms, one of which every name has that ``text`` is a typo of; other names may too."""
     size = len(text)
     if not _LEAST_LETTERS - 1 <= size <= _MOST_CHARS + 1:
         return []
     half = size // 2
     out = [_part(_AROUND, text, size, text[: half - 1] + text[half + 1 :])]
-    for long in (size - 1, size, size + 1):  # letters that the name has
+    for long in (size - 1, size, size + 1):  # letters of the name
         half = long // 2
         out.append(_part(_FIRST, text, long, text[:half]))
         out.append(_part(_SECOND, text, long, text[size - (long - half) :]))
@@ -122,7 +122,7 @@ def typo_terms(text: str) -> list[str]:
 
 
 def _part(kind: str, text: str, size: int, part: str) -> str:
-    """A part of a name of so many letters; the digits are those of the whole."""
+    """The term of a part of a name of ``size`` letters; it has the digits of the whole name."""
     return f"{kind}{size}{''.join(filter(str.isdigit, text))}\0{part}"
 
 
@@ -149,7 +149,7 @@ def is_typo(text: str, name: str) -> bool:
 
 
 def spans(words: Sequence[str]) -> Iterator[Span]:
-    """Whatever may be a name in the words of a cue, the longest first."""
+    """Spans of a cue's words that may be names, the longest first."""
     words = words[:_CUE_WORDS]
     for length in range(min(MOST_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):

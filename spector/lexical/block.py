@@ -1,9 +1,9 @@
-"""The file of a lexical block: the words of up to 65,536 rows, and what an index knows of the rows.
+"""The file of a lexical block: postings of up to 65,536 rows, and the rows' columns.
 
-Files of words are derived from texts and disposable, and they tell of them: hashes of words can be
-guessed from a list of words, so wherever a text has to go, they have to go. native/FORMAT.md has
-the bytes. This module knows where each lies and when a file's may be used; which files there are,
-and when they are written, is for `spector.store.words.files`.
+The files are derived from texts and disposable. They also disclose them: hashes of words can be
+guessed from a word list, so an erasure of a text must erase them too. native/FORMAT.md has the
+bytes. This module lays them out and decides whether a file may be used; `spector.store.words.files`
+decides which files exist and when they are written.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LEXICAL_DTYPE: Final = np.dtype(
     }
 )  # fmt: skip
 
-#: what is kept of each row besides its words; see `spector.lexical.columns`
+#: columns of a row that are saved; see `spector.lexical.columns`
 COLUMNS: Final = (
     ("id", "<i8"), ("event_ms", "<i8"), ("session", "<u8"), ("seal", "<i8"), ("field", "<i4"),
     ("content", "<u2"), ("size", "<u2"), ("marks", "u1"), ("chained", "?"),
@@ -80,14 +80,14 @@ _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlock:
-    """What a file holds. Nothing in it ever changes.
+    """The contents of a block's file; they never change.
 
     hash: (terms,) uint64, ascending and distinct.
     dir: (2^dir_bits + 1,) uint32, see `spector.kernel.contract.postings.directory_of`.
     start: (terms + 1,) uint32, first posting of each term.
     row: (postings,) uint16, ascending within a term.
     count: (postings,) uint8, at least 1.
-    columns: (rows,) each, as `COLUMNS` has them.
+    columns: (rows,) each, by the names in `COLUMNS`.
     """
 
     hash: NDArray[np.uint64]
@@ -123,7 +123,7 @@ class BlockLayout(NamedTuple):
 
 
 def block_layout(rows: int, terms: int, dir_bits: int, postings: int) -> BlockLayout:
-    """Where everything lies in the file of a block."""
+    """Offsets of the sections in the file of a block."""
     sizes = _sizes(rows, terms, dir_bits, postings)
     return BlockLayout(*spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes))
 
@@ -131,7 +131,7 @@ def block_layout(rows: int, terms: int, dir_bits: int, postings: int) -> BlockLa
 def spans_of(
     first: int, dtypes: tuple[np.dtype[Any], ...], sizes: tuple[int, ...]
 ) -> list[int]:
-    """Where sections of so many items begin, one behind the other, and where the last one ends."""
+    """Offsets of consecutive sections of so many items, and the end of the last one."""
     offsets = [first]
     for dtype, count in zip(dtypes, sizes, strict=True):
         offsets.append(offsets[-1] + -(-dtype.itemsize * count // _ALIGN) * _ALIGN)
@@ -165,7 +165,7 @@ def pack_block(block: StoredBlock, *, uuid: bytes, analysis: int) -> bytearray:
 
     Args:
         uuid: of the store, 16 bytes.
-        analysis: fingerprint of what made words of the texts, 64 bits.
+        analysis: fingerprint of the text analysis, 64 bits.
     """
     if not 1 <= block.rows <= WORD_BLOCK_ROWS:
         raise InvalidInputError(f"a block of {block.rows} rows cannot be saved")
@@ -184,14 +184,14 @@ def pack_block(block: StoredBlock, *, uuid: bytes, analysis: int) -> bytearray:
 def read_block(
     image: U8, kernel: LexicalKernel, *, uuid: bytes, analysis: int
 ) -> tuple[StoredBlock | None, str]:
-    """The block in the bytes of a file, read in place, or None and why.
+    """The block in the bytes of a file, read in place, or None and the reason.
 
-    Whatever the bytes are, what comes back is safe to ask, and wrong only if somebody computed the
-    checksums of wrong bytes. What ``field`` means is for the caller to check.
+    A block is safe to search whatever the bytes are; it is wrong only if its checksums are those of
+    wrong bytes. The caller checks the values of ``field``.
 
     Args:
-        image: (n,) uint8, the whole file, aligned to 8 bytes; nobody may change it from now on.
-        uuid, analysis: what the file must bear.
+        image: (n,) uint8, the whole file, aligned to 8 bytes; it must not change any more.
+        uuid, analysis: those that the file must have.
     """
     if image.size < LEXICAL_HEADER_BYTES:
         return None, f"only {image.size} bytes"
@@ -206,7 +206,7 @@ def read_block(
     if int(header["body_crc"]) != crc32c(image[LEXICAL_HEADER_BYTES:]):
         return None, "its bytes are damaged"
     if (image[layout.chained : layout.chained + counts[0]] > 1).any():  # no booleans
-        return None, "its columns are no columns"
+        return None, "its columns have values out of range"
     sections = [
         image[offset : offset + dtype.itemsize * count].view(dtype)
         for offset, dtype, count in zip(layout, _DTYPES, _sizes(*counts), strict=False)
@@ -219,7 +219,7 @@ def read_block(
 
 
 def size_by_header(head: bytes) -> int:
-    """Bytes of the file of a block that begins so; -1 if no block does."""
+    """Size of a block's file by its first bytes; -1 if they are not a block's."""
     if len(head) < LEXICAL_HEADER_BYTES:
         return -1
     image = np.frombuffer(head[:LEXICAL_HEADER_BYTES], np.uint8)
@@ -251,17 +251,17 @@ def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
         return "made by another analysis"
     rows, terms, postings = (int(header[name]) for name in ("rows", "terms", "postings"))
     if not (1 <= rows <= WORD_BLOCK_ROWS and terms <= postings < _MOST):
-        return f"{rows} rows, {terms} words in {postings} places"
+        return f"{rows} rows, {terms} terms, {postings} postings"
     if int(header["dir_bits"]) != dir_bits_of(terms):
-        return f"a directory of {header['dir_bits']} bits for {terms} words"
+        return f"a directory of {header['dir_bits']} bits for {terms} terms"
     return ""
 
 
 def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
-    """The block without the words of some rows, which stay as rows that say nothing.
+    """The block without the postings of some rows, which stay as rows without words.
 
     Args:
-        keep: (rows,) which ones keep theirs.
+        keep: (rows,) bool, the rows that keep their postings.
     """
     if keep.all():
         return block

@@ -1,7 +1,7 @@
-"""What an index knows of its rows besides their terms: columns that only grow at their end.
+"""The columns of an index's rows, which grow at their end.
 
-A view keeps the arrays it began with. Rows behind its last one are not its business, so appending
-writes into the same arrays; changing a row that a view may look at makes a copy first.
+A view keeps the arrays that it began with. It never reads rows behind its last one, so appending
+writes into the same arrays; changing a row that a view may read copies the column first.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Columns:
     def __init__(self) -> None:
         self._arrays = {name: np.zeros(0, dtype) for name, dtype in _DTYPES.items()}
         self._used = 0
-        #: columns that no view has seen yet
+        #: columns that no view has
         self._own: set[str] = set()
 
     def __len__(self) -> int:
         return self._used
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """(rows,) the column, to be read; in place only behind what any view has."""
+        """(rows,) the column, to be read; rows that no view has may be written."""
         return self._arrays[name][: self._used]
 
     def append(self, rows: dict[str, NDArray[Any]], count: int) -> int:
@@ -54,14 +54,14 @@ class Columns:
         return first
 
     def writable(self, name: str) -> NDArray[Any]:
-        """(rows,) the column, to be written: a copy, unless it is one already since ``freeze``."""
+        """(rows,) the column, to be written; copied unless that was done since ``freeze``."""
         if name not in self._own:
             self._arrays[name] = self._arrays[name].copy()
             self._own.add(name)
         return self._arrays[name][: self._used]
 
     def freeze(self) -> dict[str, NDArray[Any]]:
-        """The columns for a view; from now on they are not changed in place."""
+        """The columns for a view; they no longer change in place."""
         self._own.clear()
         return {name: array[: self._used] for name, array in self._arrays.items()}
 
@@ -85,13 +85,13 @@ class Columns:
 
 
 class FieldTable:
-    """Different pairs of speaker and day, with their terms. A row keeps the number of its pair."""
+    """Distinct pairs of speaker and day, with their terms. A row holds the number of its pair."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._known: dict[tuple[str, int, bool], int] = {}
         self.terms: list[NDArray[np.uint64]] = []
-        #: code of each pair's speaker, its day since 1970, is it of a Turkish text
+        #: code of each pair's speaker, its day since 1970, whether its text is Turkish
         self.places: list[tuple[int, int, bool]] = []
         self._names: list[str] = []
         self._speakers: dict[str, int] = {}
@@ -139,7 +139,7 @@ class FieldTable:
         return table
 
     def having(self, values: Iterable[int]) -> NDArray[np.bool_] | None:
-        """(pairs,) which pairs have any of some terms, by their hashes; None for none."""
+        """(pairs,) bool: pairs that have any of some terms, by their hashes; None for none."""
         pairs = [n for value in values for n in self._having.get(value, ())]
         if not pairs:
             return None
@@ -148,7 +148,7 @@ class FieldTable:
         return out
 
     def speakers(self) -> list[str]:
-        """Names as they were given, in the order of their codes; "" for none."""
+        """Names as given, in the order of their codes; "" for none."""
         return list(self._names)
 
     def speaker_codes(self) -> NDArray[np.int64]:

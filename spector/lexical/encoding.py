@@ -1,4 +1,4 @@
-"""Many texts at once into postings: what each row has, how often, how long it is."""
+"""Postings of many texts at once: each row's terms, their counts, and its length."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class EncodedTexts:
     """Postings of n texts, by ascending row and then hash; lengths saturate at 65,535.
 
     Attributes:
-        hash, row, count: (postings,) u64, i64, u8. Occurrences in the text (255 at most), and one
-            more where the field has the term as well.
-        content: (n,) u16, words that are no stop words.
+        hash, row, count: (postings,) u64, i64, u8. Occurrences in the text (255 at most), plus one
+            if the field has the term.
+        content: (n,) u16, words without stop words.
     """
 
     hash: NDArray[np.uint64]
@@ -32,7 +32,7 @@ class EncodedTexts:
 
 
 class _Codes(dict[str, int]):
-    """Numbers for terms, given out as they are met."""
+    """Numbers of terms, in the order of their first occurrence."""
 
     def __init__(self, key: bytes) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def encode_texts(
 def _combine(
     keys: NDArray[np.uint64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint8]]:
-    """Each (row, term) once, with how often it was there."""
+    """Each (row, term) once, with its count."""
     if not len(keys):
         return keys.astype(np.uint64), rows, np.zeros(0, np.uint8)
     terms, place = np.unique(keys, return_inverse=True)

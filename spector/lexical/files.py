@@ -1,7 +1,7 @@
-"""The file that says which blocks make up an index, and what may change of their rows.
+"""The list of an index's blocks, with the columns of their rows that can change.
 
-It is written after the blocks it names and replaces the one before as a whole, so there is an index
-in the files whenever there is this one: the old one or the new one. native/FORMAT.md has the bytes.
+The list is written after the blocks that it names and replaces the old list atomically, so the
+files always hold a complete index: the old one or the new one. native/FORMAT.md has the bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ROWS_MAGIC: Final = b"SLXR"
 _VERSION: Final = 1
 _MOST: Final = 2**31
-#: numbers of blocks are below: their files have names of eight digits
+#: numbers of blocks are below this: their files have names of eight digits
 MOST_BLOCKS: Final = 10**8
 
 ROWS_DTYPE: Final = np.dtype(
@@ -57,7 +57,7 @@ EXTENT_DTYPE: Final = np.dtype(
         ("records_crc", "<u4"),
     ]
 )  # fmt: skip
-#: who said something and on which day since 1970
+#: a speaker and a day since 1970
 FIELD_DTYPE: Final = np.dtype([("speaker", "<u4"), ("day", "<i4"), ("turkish", "<u4")])
 
 _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
@@ -68,14 +68,14 @@ _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedRows:
-    """What the file says.
+    """The contents of the list.
 
     named: (blocks,) `NAMED_DTYPE`; their rows follow one another.
     extents: (partitions,) `EXTENT_DTYPE`.
-    fields: (f,) `FIELD_DTYPE`, what the rows' ``field`` counts; ``speaker`` counts ``speakers``.
-    speakers: names, "" for nobody.
+    fields: (f,) `FIELD_DTYPE`, indexed by the rows' ``field``; ``speaker`` indexes ``speakers``.
+    speakers: names, "" for none.
     segment, slot: (rows,) int32, where each memory lies.
-    alive: (rows,) bool, is it a memory?
+    alive: (rows,) bool, whether the row is a memory.
     turkish: whether any text is Turkish.
     """
 
@@ -107,14 +107,14 @@ def pack_rows(saved: SavedRows, *, uuid: bytes, analysis: int) -> bytearray:
 
 
 def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | None, str]:
-    """What the bytes of a file say, or None and why not.
+    """The contents of a file, or None and the reason.
 
-    Whatever the bytes are, everything in the answer counts what it should count: rows are those of
-    the blocks, fields have speakers, living rows have places in partitions.
+    All numbers in the result are valid whatever the bytes are: rows are those of the blocks, fields
+    have speakers, living rows have places in partitions.
 
     Args:
         image: (n,) uint8, the whole file, aligned to 8 bytes.
-        uuid, analysis: what the file must bear.
+        uuid, analysis: those that the file must have.
     """
     if image.size < _HEADER_BYTES:
         return None, f"only {image.size} bytes"
@@ -134,7 +134,7 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
     )
     found = _names(ends, names.tobytes())
     if found is None:
-        return None, "its names are no names"
+        return None, "its names are not UTF-8 or overlap"
     saved = SavedRows(
         named, places, pairs, found, segment, slot, alive.view(np.bool_), bool(header["turkish"])
     )
@@ -143,7 +143,7 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
 
 
 def blocks_named(head: bytes, *, uuid: bytes) -> int | None:
-    """How many blocks a list names, by its header alone; None if that is none of this store's."""
+    """Number of blocks in a list, by its header; None if it is not a list of this store."""
     header = _whole_header(head)
     if header is None or header["uuid"].tobytes() != bytes(uuid):
         return None
@@ -151,7 +151,7 @@ def blocks_named(head: bytes, *, uuid: bytes) -> int | None:
 
 
 def list_size_by_header(head: bytes) -> int:
-    """Bytes of the file of a list that begins so; -1 if no list does."""
+    """Size of a list's file by its first bytes; -1 if they are not a list's."""
     header = _whole_header(head)
     if header is None:
         return -1
@@ -159,7 +159,7 @@ def list_size_by_header(head: bytes) -> int:
 
 
 def _whole_header(head: bytes) -> Any:
-    """The header that a file begins with, of whatever store and analysis; None if it is none."""
+    """The header of a list, of any store and analysis; None if the bytes are not one."""
     if len(head) < _HEADER_BYTES:
         return None
     image = np.frombuffer(head[:_HEADER_BYTES], np.uint8)
@@ -169,7 +169,7 @@ def _whole_header(head: bytes) -> Any:
 
 
 def _sizes(header: Any) -> tuple[int, ...]:
-    """Of the sections, in their order."""
+    """Numbers of items in the sections, in order."""
     rows, *others = (
         int(header[name])
         for name in ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
@@ -190,7 +190,7 @@ def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
         return "made by another analysis"
     counts = ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
     if any(int(header[name]) >= _MOST for name in counts):
-        return "sizes that no index has"
+        return "its sizes are out of range"
     return ""
 
 
@@ -210,26 +210,26 @@ def _names(ends: NDArray[np.uint32], raw: bytes) -> tuple[str, ...] | None:
 def _problem(saved: SavedRows, alive: U8) -> str:
     counts = saved.named["rows"].astype(np.int64)
     if counts.sum() != len(alive) or ((counts < 1) | (counts > WORD_BLOCK_ROWS)).any():
-        return "blocks of other rows"
+        return "its rows are not those of its blocks"
     if (saved.named["number"] >= MOST_BLOCKS).any():
-        return "names that no file has"
+        return "a block number is out of range"
     for values in (saved.named["number"], saved.extents["segment_id"]):
         if len(np.unique(values)) != len(values):
-            return "the same thing twice"
+            return "a block or partition is listed twice"
     if (saved.fields["speaker"] >= len(saved.speakers)).any():
-        return "fields of nobody"
+        return "a field has no speaker"
     if (alive > 1).any() or (saved.slot < 0).any():
-        return "rows that are nowhere"
+        return "a row has no place"
     if (saved.extents["segment_id"] >= _MOST).any():
-        return "partitions that no store has"
+        return "a partition number is out of range"
     segments = saved.extents["segment_id"].astype(np.int32)
     order = np.argsort(segments)
     where = np.searchsorted(segments, saved.segment[saved.alive], sorter=order)
     if (where == len(segments)).any():
-        return "rows of other partitions"
+        return "a row belongs to no listed partition"
     owners = order[where]
     if (segments[owners] != saved.segment[saved.alive]).any():
-        return "rows of other partitions"
+        return "a row belongs to no listed partition"
     if (saved.slot[saved.alive] >= saved.extents["slots"][owners]).any():
-        return "rows beyond their partitions"
+        return "a row lies beyond its partition"
     return ""

@@ -1,4 +1,4 @@
-"""From ids to rows: a sorted column of ids beside that of the rows which have them now."""
+"""A map from ids to rows: a sorted column of ids, and a column of their rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["IdMap"]
 class IdMap:
     """Rows by id. Ids mostly come in ascending order, so they are mostly appended.
 
-    Arrays that were given out are never changed; what is appended goes behind them.
+    Arrays that `arrays` has returned never change; appended entries go behind them.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class IdMap:
 
     @classmethod
     def of(cls, ids: NDArray[np.int64], rows: NDArray[np.int64]) -> IdMap:
-        """Of rows with different ids, in any order."""
+        """A map of rows with distinct ids, in any order."""
         order = np.argsort(ids, kind="stable")
         out = cls()
         out._ids, out._rows = ids[order], rows[order].astype(np.int32)
@@ -33,7 +33,7 @@ class IdMap:
         return self._ids[: self._used], self._rows[: self._used]
 
     def rows_of(self, ids: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """(n,) rows of ids; -1 where there is none that is alive (rows,)."""
+        """(n,) rows of ids; -1 where no row is alive (rows,)."""
         known, rows = self.arrays()
         if not len(known):
             return np.full(len(ids), -1, np.int64)
@@ -42,7 +42,7 @@ class IdMap:
         return np.where((known[at] == ids) & alive[found], found, -1)
 
     def assign(self, ids: NDArray[np.int64], first: int) -> None:
-        """Ids (n,), ascending, of rows from ``first`` on; one that is known gets the new row."""
+        """Map ids (n,), ascending, to rows from ``first`` on; known ids get the new row."""
         used, count = self._used, len(ids)
         rows = np.arange(first, first + count, dtype=np.int32)
         if not count or not used or ids[0] > self._ids[used - 1]:

@@ -1,8 +1,8 @@
-"""An index between memory and files: what of it is written, and how it comes back.
+"""The image of an index: what is saved of it, and how it is restored.
 
-A block is written as it is, less the words of rows that are no memories any more. What may change
-of its rows (where a memory lies, whether it still is one) is written beside all blocks. Chains are
-linked anew; they follow from the rows.
+A block is saved unchanged, without the postings of dead rows. Columns that can change (the place of
+a memory, whether it is alive) are saved in one list for all blocks. Chains are linked anew; they
+follow from the rows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _I32: Final = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class ExtentImage:
-    """A partition as an index has seen it; ``generation`` -1 where that may not be so."""
+    """The state of a partition when an image was made; ``generation`` -1 if it is not trusted."""
 
     segment_id: int
     generation: int
@@ -40,9 +40,9 @@ class ExtentImage:
 class IndexImage:
     """An index at one moment.
 
-    blocks: one behind the other; the rows of a tail are one, too.
+    blocks: consecutive; the rows of a tail are one of them.
     columns: (rows,) each, by name.
-    fields: what the rows' ``field`` counts: (speaker's code, day, is it of a Turkish text).
+    fields: indexed by the rows' ``field``: (speaker's code, day, whether the text is Turkish).
     speakers: names by code.
     extents: the partitions.
     turkish: whether any text is Turkish.
@@ -60,7 +60,7 @@ class IndexImage:
         cls, stack: Stack, columns: Columns, fields: FieldTable, extents: Sequence[ExtentImage],
         *, turkish: bool,
     ) -> IndexImage:
-        """The state of an index, which may go on; nothing of this changes."""
+        """The state of an index; later changes of the index do not affect it."""
         blocks = stack.blocks
         if stack.tail_rows:
             used, tail = stack.tail_len, stack.tail
@@ -74,7 +74,7 @@ class IndexImage:
 def _fields_in_use(
     fields: FieldTable, used: NDArray[np.int32]
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Pairs and names under their numbers, those that no memory has any more left blank."""
+    """Pairs and names by number; those of no living memory are blank."""
     places = np.zeros(len(fields.places), FIELD_DTYPE)
     speakers = fields.speakers()
     names = [""] * len(speakers)
@@ -86,7 +86,7 @@ def _fields_in_use(
 
 
 def stored_block(block: InvertedBlock, columns: dict[str, NDArray[Any]]) -> StoredBlock:
-    """What is written of a block: nothing of rows that are no memories any more."""
+    """The block to save: without the postings of dead rows."""
     rows = slice(block.base, block.base + block.rows)
     mine = {name: columns[name][rows] for name, _ in COLUMNS}
     return drop_rows(
@@ -98,11 +98,11 @@ def stored_block(block: InvertedBlock, columns: dict[str, NDArray[Any]]) -> Stor
 def image_from_files(
     saved: SavedRows, blocks: Sequence[StoredBlock], trusted: Sequence[bool]
 ) -> IndexImage | None:
-    """An index from its files; None if they do not belong together.
+    """The index in a list and its blocks; None if they do not belong together.
 
     Args:
-        blocks: the ones that ``saved`` names.
-        trusted: of each of its extents, whether its memories are still those of the partition.
+        blocks: those that ``saved`` names.
+        trusted: for each extent, whether its memories are still those of the partition.
     """
     if [block.rows for block in blocks] != saved.named["rows"].tolist():
         return None

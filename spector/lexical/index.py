@@ -9,17 +9,15 @@
     tf = view.counts(rows, lookup)               # (t, n)
     view.ids(rows)
 
-What a view answers is in :mod:`spector.lexical.view`; terms are made by
-:mod:`spector.language.words.analysis`.
+The queries are in :mod:`spector.lexical.view`; :mod:`spector.language.words.analysis` makes terms.
 
-**Following.** The index asks what it needs of the catalog, by partition and slot: texts in slots
-that it has not seen, and, when a partition has fewer living memories than the index thinks, which
-are left. A memory that moves without a change (compaction) is recognised by its seal and not
-analysed again. So the work is that of what has changed, and scores depend on what the store has
-now, not on how it came to have it.
+**Following.** The index reads what it needs from the catalog, by partition and slot: texts in new
+slots and, when a partition has fewer living memories than the index, the list of those left. A
+memory that moves without a change (compaction) is recognised by its seal and not analysed again. So
+the work is proportional to the change, and scores depend on the store's state, not on its history.
 
-**Views** are immutable and may be used while the index goes on; ``follow`` itself takes one caller
-at a time. One that asks for an older moment than the last gets that: the index steps back for it.
+**Views** are immutable and remain valid while the index changes; ``follow`` serves one caller at a
+time. For a moment older than the last one the index steps back.
 
 **Memory**: about 70 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones
 and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
@@ -52,18 +50,18 @@ from spector.lexical.view import WordView
 
 __all__ = ["WordIndex"]
 
-#: texts that are analysed at once
+#: texts analysed at once
 _BATCH: Final = 8192
-#: views that are answered again without looking at the catalog
+#: recent views that are returned without reading the catalog
 _RECENT: Final = 4
-#: dead rows are left out once they are so many, and a third
+#: dead rows are dropped once they are so many, and a third of all
 _MANY_DEAD: Final = 1024
 _NO_SEAL: Final = -1
 
 
 @dataclass(slots=True)
 class _FollowedPartition:
-    """A partition as of the last ``follow``. ``skew``: live memories that were not found."""
+    """A partition as of the last ``follow``. ``skew``: live memories that had no text."""
 
     extent: Extent
     rows: int
@@ -81,14 +79,14 @@ class WordIndex:
         Args:
             kernel: searches the postings of every view.
             key: of the terms' hashes; a store's uuid, at most 64 bytes.
-            mark: a number of 0 to 255 to keep for a memory, from its text and who said it.
-            saved: asked once, before any text is read, for an index to go on from.
+            mark: makes the number, 0 to 255, that is kept for a memory, from its text.
+            saved: called once, before any text is read; returns an index to continue, or None.
         """
         self._load_image = saved
         self._kernel = kernel
         self._key = key
         self._mark = mark
-        # a signal handler may close the store in the middle of a step: it must not wait for itself
+        # reentrant: a signal handler may close the store in the middle of a step
         self.lock = threading.RLock()
         self._moving = False
         self._reset()
@@ -103,14 +101,14 @@ class WordIndex:
         self._alive = 0
         self._turkish = False
         self._size = 0
-        #: what was answered last, newest first
+        #: the last results, newest first
         self._recent: list[tuple[Sequence[Extent], WordView]] = []
 
     def follow(self, extents: Sequence[Extent], source: TextSource) -> WordView:
         """The view of some partitions, after catching up with what has changed in them.
 
         Raises:
-            Whatever ``source`` raises; the index then starts anew next time.
+            The errors of ``source``; the next call then builds the index anew.
         """
         with self.lock:
             for known, view in self._recent:
@@ -121,7 +119,7 @@ class WordIndex:
     def _move(self, extents: Sequence[Extent], source: TextSource) -> WordView:
         if self._moving:
             raise StoreError(
-                "the words of this store are being looked at by this thread already",
+                "this thread is already reading the words of this store",
                 hint="a signal handler must not use the store: set a flag in it",
             )
         try:
@@ -142,14 +140,14 @@ class WordIndex:
 
     @property
     def slots(self) -> int | None:
-        """Slots that have been looked at; None before the first ``follow``."""
+        """Number of slots read; None before the first ``follow``."""
         with self.lock:
             if not self._recent:
                 return None
             return sum(state.extent.slots for state in self._followed.values())
 
     def _catch_up(self, extents: Sequence[Extent], source: TextSource) -> bool:
-        """Bring the columns to the state of the partitions; False when they are in it already."""
+        """Bring the columns to the state of the partitions; False if nothing has changed."""
         followed = self._followed
         if not followed and not self._resume(extents):
             return self._load(extents, source)
@@ -157,7 +155,7 @@ class WordIndex:
         if not changed and not gone:
             return False
         suspects = {e.segment_id for e in changed if self._take_slots(e, source)}
-        for extent in changed:  # when all have told what they have now: memories move between them
+        for extent in changed:  # after all slots have been read: memories move between partitions
             state = followed[extent.segment_id]
             if extent.segment_id in suspects or state.rows + state.skew != extent.live:
                 self._compare(extent, source)
@@ -170,10 +168,10 @@ class WordIndex:
         return True
 
     def _differences(self, extents: Sequence[Extent]) -> tuple[list[Extent], list[int]]:
-        """Partitions that are others than those followed, and the ids of those that are gone."""
+        """Partitions that have changed, and the ids of those that are gone."""
         followed = self._followed
         if self._recent and len(self._recent[0][0]) == len(extents):
-            # one commit changes one of maybe thousands
+            # most commits change one partition of many
             pairs = [(a, b) for a, b in zip(self._recent[0][0], extents, strict=True) if a is not b]
             if all(a.segment_id == b.segment_id for a, b in pairs):
                 return [b for _, b in pairs], []
@@ -185,7 +183,7 @@ class WordIndex:
         return changed, [segment_id for segment_id in followed if segment_id not in here]
 
     def _take_slots(self, extent: Extent, source: TextSource) -> bool:
-        """Take in the slots of a partition that are new; True when others have changed as well."""
+        """Index the new slots of a partition; True if others have changed as well."""
         state = self._followed.get(extent.segment_id)
         if state is None:
             state = self._followed[extent.segment_id] = _FollowedPartition(extent, 0)
@@ -200,7 +198,7 @@ class WordIndex:
                 return True
         if seen < extent.slots:
             self._add(source.texts(extent.segment_id, seen, extent.slots))
-        elif seen > extent.slots:  # a recall that began before the last commit
+        elif seen > extent.slots:  # the view of a recall that began before the last commit
             columns = self._columns
             self._kill(np.flatnonzero(
                 (columns["segment"] == extent.segment_id) & (columns["slot"] >= extent.slots)
@@ -209,7 +207,7 @@ class WordIndex:
         return False
 
     def image(self, extents: Sequence[Extent], source: TextSource) -> IndexImage:
-        """What there is in some partitions, to be written somewhere: ``follow`` and no step on."""
+        """The index of these partitions as it is saved."""
         with self.lock:
             self._move(extents, source)
             places = [
@@ -221,7 +219,7 @@ class WordIndex:
             )
 
     def _resume(self, extents: Sequence[Extent]) -> bool:
-        """Go on from what was kept, if there is any."""
+        """Continue from the saved index, if there is one."""
         load, self._load_image = self._load_image, None
         image = None if load is None else load(extents)
         if image is None or not image.extents:
@@ -246,7 +244,7 @@ class WordIndex:
         return True
 
     def _load(self, extents: Sequence[Extent], source: TextSource) -> bool:
-        """Take in a whole store."""
+        """Index a whole store."""
         slots = {extent.segment_id: extent.slots for extent in extents}
         for extent in extents:
             self._followed[extent.segment_id] = _FollowedPartition(extent, 0)
@@ -262,7 +260,7 @@ class WordIndex:
     # -- rows ---------------------------------------------------------------------------------
 
     def _compare(self, extent: Extent, source: TextSource) -> None:
-        """Make the rows of a partition those that the catalog has there."""
+        """Make the rows of a partition match the catalog."""
         columns = self._columns
         mine = np.flatnonzero((columns["segment"] == extent.segment_id) & columns["alive"])
         theirs = {k.id: k for k in source.known(extent.segment_id) if k.slot < extent.slots}
@@ -288,7 +286,7 @@ class WordIndex:
         return bool(columns["seal"][row] == known.seal)
 
     def _add(self, texts: Iterable[Text]) -> None:
-        """Rows for memories; one that is there already is replaced, or only moved."""
+        """Add rows for memories; a known memory is replaced, or moved if it has not changed."""
         pending = iter(texts)
         while batch := list(islice(pending, _BATCH)):
             batch.sort(key=lambda text: text.id)
@@ -381,7 +379,7 @@ class WordIndex:
         )
 
     def _drop_dead(self) -> None:
-        """Leave dead rows out when they are many; what is left keeps its order."""
+        """Drop dead rows when they are many; the others keep their order."""
         dead = len(self._columns) - self._alive
         if dead < _MANY_DEAD or 3 * dead < len(self._columns):
             return

@@ -1,9 +1,9 @@
 """Postings in memory: which rows have which terms, how often. Immutable blocks and a short tail.
 
 A block has the arrays of a ``.lex`` file's sections (terms by ascending hash, then their rows), so
-it could be written as one. The tail takes rows as they come, in their order, and becomes a block
-when it is full; a look-up reads it from end to end. Blocks of like size are merged, so there are
-only a few whatever the order of writes.
+it can be written as one. The tail takes new rows in their order and becomes a block when it is
+full; a look-up reads all of it. Blocks of similar size are merged, so there are only a few,
+whatever the order of writes.
 
 3 bytes a posting and 12 a different term of a block; a tail 11 a posting.
 """
@@ -22,9 +22,9 @@ from spector.kernel.contract import WORD_BLOCK_ROWS, Postings, PostingsTable, Ta
 
 __all__ = ["TAIL_ROWS", "WORD_BLOCK_ROWS", "InvertedBlock", "Occurrences", "Stack", "invert"]
 
-#: rows that are read from end to end
+#: rows of a tail at most; a look-up reads all of it
 TAIL_ROWS: Final = 512
-#: a block is merged with the one before when that is less than so many times as large
+#: a block is merged with the one before unless that is at least so many times as large
 _LIKE: Final = 4
 
 U16 = NDArray[np.uint16]
@@ -63,7 +63,7 @@ class InvertedBlock:
     dir: U32
 
     def occurrences(self, shift: int) -> Occurrences:
-        """All of them, the rows moved by ``shift``."""
+        """All occurrences, with ``shift`` added to the rows."""
         counts = np.diff(self.start).astype(np.int64)
         row = (self.row.astype(np.int64) + shift).astype(np.uint16)
         return Occurrences(np.repeat(self.hash, counts), row, self.count)
@@ -75,7 +75,7 @@ class InvertedBlock:
 
 
 def invert(base: int, rows: int, parts: Sequence[Occurrences]) -> InvertedBlock:
-    """A block of postings; of one term, those that come first have the smaller rows."""
+    """The block of some occurrences; earlier parts must have smaller rows."""
     keys = np.concatenate([part.hash for part in parts]) if parts else np.zeros(0, np.uint64)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -95,7 +95,7 @@ def invert(base: int, rows: int, parts: Sequence[Occurrences]) -> InvertedBlock:
 class Stack:
     """Blocks and a tail over rows ``0 .. rows - 1``. Immutable: :meth:`append` gives another.
 
-    The tail's arrays have room to spare, which the next stack uses; this one reads its own part.
+    The tail's arrays have spare room, which the next stack uses; this one reads only its own part.
     """
 
     blocks: tuple[InvertedBlock, ...]
@@ -110,7 +110,7 @@ class Stack:
 
     @staticmethod
     def of(blocks: Sequence[InvertedBlock]) -> Stack:
-        """Blocks that follow one another, with an empty tail."""
+        """Consecutive blocks with an empty tail."""
         rows = sum(block.rows for block in blocks)
         return Stack(tuple(blocks), _empty(0), rows, 0, 0)
 
@@ -126,8 +126,7 @@ class Stack:
         )
 
     def table(self, ids: NDArray[np.int64], lengths: U8) -> PostingsTable:
-        """What a kernel reads, see `spector.kernel.contract.postings`; row numbers are those of
-        the stack.
+        """The table that a kernel searches; row numbers are those of the stack.
 
         Args:
             ids: (rows,) of the memories.
@@ -153,7 +152,7 @@ class Stack:
         return PostingsTable(blocks, tails)
 
     def append(self, rows: int, hashes: U64, row: NDArray[np.int64], count: U8) -> Stack:
-        """With ``rows`` more rows, whose postings are given by ascending row, counted from 0."""
+        """With ``rows`` more rows; their occurrences ascend by row, counted from 0."""
         stack, done = self, 0
         while done < rows:
             if stack.tail_rows == 0 and rows - done > TAIL_ROWS:
@@ -170,7 +169,7 @@ class Stack:
         return stack
 
     def select(self, alive: NDArray[np.bool_]) -> Stack:
-        """Only the rows that are alive (rows,), numbered anew in their order."""
+        """Only the rows that are alive (rows,), renumbered in their order."""
         stack = Stack.empty()
         blocks: list[InvertedBlock] = []
         for block in self.blocks:
@@ -207,7 +206,7 @@ class Stack:
         return Stack(self.blocks, _empty(0), self.tail_base, 0, 0)._with_block(block)
 
     def _with_block(self, block: InvertedBlock) -> Stack:
-        """With a block behind the others, merged with those before it while they are of a size."""
+        """With one block more, merged with those before it while their sizes are similar."""
         assert self.tail_rows == 0, "a block goes behind everything"
         blocks = [*self.blocks, block]
         while len(blocks) > 1:
@@ -220,7 +219,7 @@ class Stack:
 
 
 def _drop_rows(block: InvertedBlock, alive: NDArray[np.bool_], base: int) -> InvertedBlock:
-    """A block with only the rows that are alive, and at another place."""
+    """A block with only the rows that are alive, beginning at ``base``."""
     keep = alive[block.row]
     kept = np.concatenate(([0], np.cumsum(keep)))[block.start]  # postings before each term
     there = np.diff(kept) > 0

@@ -1,7 +1,7 @@
-"""Who comes before and after a row in its session: doubly linked chains through two columns.
+"""The rows before and after each row in its session: doubly linked chains in two columns.
 
-A chain has the rows of one session, in the order of event time and id. Rows that died stay in it;
-who walks along steps over them.
+A chain has the rows of one session, in the order of event time and id. Dead rows stay in it; a walk
+passes over them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from spector.lexical.columns import Columns
 
 __all__ = ["Chains", "session_hashes"]
 
-#: more rows than this at once for sessions that are known already: those are linked anew instead
+#: above so many new rows of known sessions, whole chains are linked anew
 _ONE_BY_ONE = 64
-#: sessions in the dictionary before they go into the sorted arrays
+#: sessions in the dictionary before they move to the sorted arrays
 _RECENT = 4096
 
 
@@ -39,7 +39,7 @@ class Chains:
     def link(self, columns: Columns, first: int, chained: NDArray[np.bool_]) -> None:
         """Link rows ``first`` and later, of which those that are ``chained`` belong to a chain.
 
-        Their ``before`` and ``after`` are -1 yet.
+        Their ``before`` and ``after`` must be -1.
         """
         rows = first + np.flatnonzero(chained)
         sessions = columns["session"][rows]
@@ -78,7 +78,7 @@ class Chains:
         before, after = columns["before"], columns["after"]
         while at >= 0 and (int(event[at]), int(ids[at])) > key:
             at = int(before[at])
-        if at == last:  # the end of a chain: views take a link to a row behind their last for none
+        if at == last:  # the end of a chain: a view ignores links to rows behind its last
             before[row] = last
             if last >= 0:
                 after[last] = row
@@ -127,6 +127,6 @@ class Chains:
             return
         keys = np.concatenate((np.array(list(self._recent), np.uint64), self._keys))
         last = np.concatenate((np.array(list(self._recent.values()), np.int32), self._last))
-        self._keys, first = np.unique(keys, return_index=True)  # the first of equals is the recent
+        self._keys, first = np.unique(keys, return_index=True)  # of equals the first
         self._last = last[first]
         self._recent = {}

@@ -1,4 +1,4 @@
-"""What an index of words is told of a store: its partitions, and the texts in their slots."""
+"""The part of a store that an index of words reads: partitions, and the texts in their slots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GAP: Final = 8
 
 
 class Extent(Protocol):
-    """What an index must know of a partition of a view."""
+    """The state of a partition that an index compares."""
 
     @property
     def segment_id(self) -> int: ...

@@ -1,4 +1,4 @@
-"""Questions to an index of words at one moment. Everything here only reads."""
+"""Queries of an index of words at one moment; read-only."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from spector.lexical.postings import Stack
 
 __all__ = ["K1", "B", "Lookup", "WordView", "idf"]
 
-#: BM25 of the ranking (bench/log, "Ranking research"): how soon repeats stop to count, and how
-#: much length does
+#: BM25 of the ranking (bench/log, "Ranking research"): saturation of repeats, and weight of length
 K1: Final = 0.6
 B: Final = 0.75
 
@@ -30,14 +29,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup:
-    """Terms with their places in one view, so that several questions look them up once.
+    """Terms with their positions in one view, so that several queries look them up once.
 
     Attributes:
         terms: t of them.
         df: (t,) i64, rows that have the term, in text or field.
         hashes: (n,) u64 ascending, of all forms of all terms.
-        positions: where they are, see ``LexicalKernel.lexical_find``.
-        forms: per term the numbers of its hashes.
+        positions: of the hashes, see ``LexicalKernel.lexical_find``.
+        forms: per term the indexes of its hashes.
     """
 
     terms: tuple[Term, ...]
@@ -56,9 +55,9 @@ def idf(df: NDArray[Any], rows: int) -> NDArray[np.float64]:
 class WordView:
     """The words of all rows of an index at one moment.
 
-    Rows are numbers from 0 to ``len(view) - 1``, good for this view only. Some of them are no
-    memories any more (``alive``); no answer has those. Where an answer needs a row that is not
-    there (no neighbour, unknown id) it has -1, and where a question has -1 the answer is 0 or -1.
+    Rows are numbers from 0 to ``len(view) - 1``, valid for this view only. Some belong to memories
+    that are gone (``alive``); no result contains them. -1 in a result means no row (no neighbour,
+    unknown id); for -1 in a query the result is 0 or -1.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class WordView:
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """(rows,) is it a memory?"""
+        """(rows,) bool: whether the row is a memory."""
         return self._columns["alive"]
 
     @property
@@ -105,7 +104,7 @@ class WordView:
     # -- terms --------------------------------------------------------------------------------
 
     def look_up(self, terms: Sequence[Term] | Lookup) -> Lookup:
-        """The postings of terms. Every method that takes terms takes this as well."""
+        """Look terms up once; every method that takes terms takes the result as well."""
         if isinstance(terms, Lookup):
             return terms
         hashes = [self._hashes(term) for term in terms]
@@ -120,14 +119,14 @@ class WordView:
         return Lookup(tuple(terms), np.array(df, np.int64), known, positions, forms)
 
     def _hashes(self, term: Term) -> list[int]:
-        """Of the forms of a term; the second one mostly where there are Turkish texts only."""
+        """Hashes of a term's forms; most second forms matter only if there are Turkish texts."""
         forms = term.forms if self._turkish or term.anyway else term.forms[:1]
         return [term_hash(form, self._key) for form in forms]
 
     def _either(
         self, hashes: NDArray[np.uint64], rows: Sequence[int], forms: tuple[int, ...]
     ) -> int:
-        """Memories that have any form of a term."""
+        """Number of memories that have any form of a term."""
         there = [n for n in dict.fromkeys(forms) if rows[n]]
         if len(there) < 2:
             return rows[there[0]] if there else 0
@@ -139,11 +138,11 @@ class WordView:
         return sum(rows[n] for n in there) - len(twice)
 
     def df(self, terms: Sequence[Term] | Lookup) -> NDArray[np.int64]:
-        """(t,) i64: memories that have each term, in their text or in their field."""
+        """(t,) i64: the number of memories that have each term, in text or field."""
         return self.look_up(terms).df
 
     def informative(self, terms: Sequence[Term], limit: int) -> list[Term]:
-        """The rarest ``limit`` of the terms that any memory has, and of the others what fits."""
+        """The rarest ``limit`` of the terms that occur; terms that do not occur fill the rest."""
         df = self.df(terms)
         order = sorted(range(len(terms)), key=lambda n: (df[n] == 0, df[n], n))
         return [terms[n] for n in sorted(order[:limit])]
@@ -157,9 +156,9 @@ class WordView:
         Args:
             terms: t of them.
             weights: (t,) factors of the terms' idf; 1 each by default.
-            k: at most so many; fewer when fewer have any of the terms.
-            allow: (rows,) only these.
-            k1, b: of BM25; the length is that of text and field, in words that are no stop words.
+            k: at most so many.
+            allow: (rows,) bool, rows to consider; None for all.
+            k1, b: of BM25; the length is that of text and field, stop words excluded.
 
         Returns:
             rows (m,) i64 and scores (m,) f32: sum of idf (k1 + 1) tf / (tf + k1 (1 - b + b length /
@@ -185,7 +184,7 @@ class WordView:
 
     @cached_property
     def has_aliases(self) -> bool:
-        """Whether any memory has a name to be found by."""
+        """Whether any memory has an alias."""
         return bool(self.n_rows and self.having([HAS_ALIAS], most=1)[0][1])
 
     def having(self, terms: Sequence[str], most: int) -> list[tuple[Rows, int]]:
@@ -267,30 +266,30 @@ class WordView:
     def field_lines(
         self, numbers: NDArray[np.int64], terms: Sequence[Term] | Lookup
     ) -> list[tuple[int, NDArray[np.bool_]]]:
-        """Numbers of terms that any field has, and (n,) which of the given fields have them."""
+        """Indexes of terms that occur in fields, and (n,) the given fields that have them."""
         if isinstance(terms, Lookup):
             known = terms.hashes.tolist()
             hashes = [[known[n] for n in forms] for forms in terms.forms]
         else:
             hashes = [self._hashes(term) for term in terms]
         found = [(n, self._fields.having(forms)) for n, forms in enumerate(hashes)]
-        # behind the last field stands the one of -1, which has nothing
+        # behind the last field is that of row -1, which has no terms
         return [(n, np.append(pairs, False)[numbers]) for n, pairs in found if pairs is not None]
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) words of each row's text that are no stop words."""
+        """(n,) words of each row's text without stop words."""
         return self._of("content", rows)
 
     def sizes(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) the same and the terms of its field: the length that ``best`` goes by."""
+        """(n,) the same plus the terms of its field: the length that ``best`` uses."""
         return self._of("size", rows)
 
     def marks(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) what the index's ``mark`` said of each text, 0 to 255."""
+        """(n,) the ``mark`` of each text, 0 to 255."""
         return self._of("marks", rows)
 
     def marked(self, bits: int) -> Rows:
-        """Memories whose mark has all of some bits; kept, as the view never changes."""
+        """Rows of memories whose mark has all of some bits; cached, as the view never changes."""
         found = self._marked.get(bits)
         if found is None:
             found = np.flatnonzero((self._columns["marks"] & np.uint8(bits)) == bits)
@@ -298,11 +297,11 @@ class WordView:
         return found
 
     def seals(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) what differs when anything of a memory does; -1 where the store has none."""
+        """(n,) seals, which change with any part of a memory; -1 where the store has none."""
         return self._of("seal", rows)
 
     def event_ms(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) when it happened, milliseconds since 1970 UTC."""
+        """(n,) event times, milliseconds since 1970 UTC."""
         return self._of("event_ms", rows)
 
     def sessions(self, rows: Rows) -> NDArray[np.uint64]:
@@ -320,7 +319,7 @@ class WordView:
         return self._columns["segment"][rows], self._columns["slot"][rows]
 
     def rows(self, ids: Sequence[int] | NDArray[np.int64]) -> Rows:
-        """(n,) rows of memories by id; -1 for those that are not here."""
+        """(n,) rows of memories by id; -1 for unknown ids."""
         wanted = np.asarray(ids, np.int64)
         known, row = self._order
         if not len(known) or not len(wanted):
@@ -332,7 +331,7 @@ class WordView:
         return np.where(there, found, -1)
 
     def speakers(self) -> list[str]:
-        """Names of all who ever spoke, in the order of their codes; "" is nobody."""
+        """Names of all speakers, in the order of their codes; "" for none."""
         return self._fields.speakers()
 
     def speaker_codes(self, rows: Rows) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ def test_a_list_of_numbers_that_no_file_has_is_no_list(tmp_path: Path) -> None:
     assert read_rows(
         np.frombuffer(pack_rows(saved, uuid=uuid, analysis=analysis), np.uint8),
         uuid=uuid, analysis=analysis,
-    ) == (None, "names that no file has")
+    ) == (None, "a block number is out of range")
 
 
 def test_a_list_that_is_cut_off_while_it_is_read_is_no_list(

@@ -1,7 +1,7 @@
-"""What can still enter the heap, compiled by Numba: bounds of a block's and a record's score.
+"""Upper bounds of the scores of a block and of a record, compiled by Numba.
 
-`spector.kernel.reference.index` says what the codes mean. Bounds err on the side of looking: sums
-of float32 get a margin for rounding, and what is not a number rules nothing out.
+`spector.kernel.reference.index` says what the codes mean. Bounds never rule out too much: sums
+of float32 get a margin for rounding, and NaN rules nothing out.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ OF_SKETCH: Final = (np.float32(9.2e-4), np.float32(5e-4))
 OF_FINE: Final = (np.float32(3e-4), np.float32(2e-4))
 _SKETCH_TAIL: Final = np.uint64(0xFFFF_FFFF)
 
-# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y; cosine that a unit of
-# the sketches' importance makes up for
+# a prepared cue's numbers: <q, c> - <c, c>; step of the levels; length of y; the cosine equal in
+# score to one unit of the sketches' importance
 BASE, DELTA, LENGTH, LIFT = range(4)
 
 
@@ -68,7 +68,7 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
     """Quantise y = P(q) - P(c) to 4 bits a coordinate.
 
     cue: planes (4, D / 32) uint32; those of the sketch's coordinates as (4, 4) uint64; numbers
-    (4,) float32. Returns whether the numbers are some.
+    (4,) float32. Returns whether the numbers are finite.
     """
     planes, heads, numbers = cue
     rotated = len(centre)
@@ -101,8 +101,8 @@ def prepare_cue(q, codes, centre, centre_norm2, flips, cue):  # type: ignore[no-
 
 @borrowing
 def lift_of(q):  # type: ignore[no-untyped-def]
-    """What a unit of importance is worth in cosine; 0 where a score is not their weighted sum, or
-    next to nothing but importance: the cosine's digits would be lost in the sum."""
+    """The cosine that one unit of importance is worth; 0 where the score is not their weighted sum,
+    or where importance outweighs the cosine so far that the cosine's digits would be lost."""
     if q.multiplicative != 0 or not q.w_similarity > _ZERO or not q.w_importance > _ZERO:
         return _ZERO
     if q.w_importance > np.float32(100) * q.w_similarity:
@@ -112,7 +112,7 @@ def lift_of(q):  # type: ignore[no-untyped-def]
 
 @borrowing
 def margin_of(cue, z, error, slope, bits, slack):  # type: ignore[no-untyped-def]
-    """By how much an estimate from ``bits`` signs may fall short, at z standard errors.
+    """The most by which an estimate from ``bits`` signs is too low, at z standard errors.
 
     slack: for roundings, per unit of y and beyond: `OF_SKETCH` or `OF_FINE`.
     """

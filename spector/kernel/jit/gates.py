@@ -35,7 +35,7 @@ _FLASHBULB_SLICE: Final = 3
 def narrow(entry, image, b, first, rows, q, any_masks, allow, tables, alive, counters):  # type: ignore[no-untyped-def]
     """Leave in ``alive`` (8,) uint64 the slots that pass; counts drops, returns how many are left.
 
-    image: see `jit_scan._sections`; b: the block's extremes.
+    image: see `_sections` in indexed.py; b: the block's extremes.
     """
     flags, tags, words = image[1], image[2], image[7]
     start = first >> 6
@@ -95,7 +95,7 @@ def _gate_any_tags(tags, words, start, count, b, any_masks, alive):  # type: ign
 
 @borrowing
 def _intersect(tags, words, start, count, mask, alive):  # type: ignore[no-untyped-def]
-    """Leave those that have all bits of the mask."""
+    """Keep slots that have all bits of the mask."""
     while mask != _NONE:
         lowest = mask & (~mask + _ONE)
         at = np.int64(popcount(lowest - _ONE)) * words + start
@@ -119,7 +119,7 @@ def _gate_valence(valence, first, q, alive):  # type: ignore[no-untyped-def]
 
 @borrowing
 def _gate_strength(entry, image, b, first, q, retention, alive):  # type: ignore[no-untyped-def]
-    """Event times, codes and floors, each only where the extremes leave it open."""
+    """Event times, codes and floors; each only if the extremes do not decide it."""
     pinned = np.uint32(b.flags_or) & np.uint32(PINNED)
     by_event = b.event_min < q.event_min_ms or b.event_max >= q.event_max_ms
     by_modality = not _all_admitted(q.modality_mask, b.modalities)

@@ -145,7 +145,7 @@ def _refresh(image, layout, records, rows):  # type: ignore[no-untyped-def]
     start, count = np.uint64(image.ctypes.data), (rows + BLOCK_ROWS - 1) // BLOCK_ROWS
     blocks = array_at(start + np.uint64(layout.blocks_at), count, BLOCK_DTYPE)
     whole = array_at(start + np.uint64(layout.whole_at), 1, BLOCK_DTYPE)
-    # made aside: whoever reads meanwhile must not take a block for empty
+    # made aside: a concurrent reader must not take a block for empty
     fresh = np.empty(2, BLOCK_DTYPE)
     fresh[0] = whole[0]
     _clear_header(fresh[0])
@@ -199,7 +199,7 @@ def _write_mutable(image, layout, slot, r):  # type: ignore[no-untyped-def]
     stability = image[layout.stability_days_at : layout.event_ms_at].view(np.float32)
     stability[slot] = r.stability_days
     rounded = np.ceil(r.importance * IMPORTANCE_SCALE)
-    known = rounded < NO_IMPORTANCE  # not a number, and more than 1, are not
+    known = rounded < NO_IMPORTANCE  # NaN, and more than 1, are not
     code = np.uint8(max(rounded, _ZERO)) if known else np.uint8(NO_IMPORTANCE)
     at = layout.sketch_at + slot * 32 + 31
     if image[at] != code:  # a page that is not written to stays the file's
@@ -221,7 +221,7 @@ def _clear(b):  # type: ignore[no-untyped-def]
 
 @inner
 def _clear_header(b):  # type: ignore[no-untyped-def]
-    """Extremes of no rows, but for what the vectors leave in them, which do not change."""
+    """Extremes of no rows, but keep those of the vectors, which do not change."""
     norm, error, slope = b.norm_max, b.sketch_error_max, b.sketch_slope_max
     _clear(b)
     b.norm_max, b.sketch_error_max, b.sketch_slope_max = norm, error, slope
@@ -229,7 +229,7 @@ def _clear_header(b):  # type: ignore[no-untyped-def]
 
 @inner
 def _widen_codes(b, one):  # type: ignore[no-untyped-def]
-    """Take over what the vectors have left in other extremes."""
+    """Widen by the extremes of another block's vectors."""
     b.norm_max = max(b.norm_max, one.norm_max)
     b.sketch_error_max = max(b.sketch_error_max, one.sketch_error_max)
     b.sketch_slope_max = max(b.sketch_slope_max, one.sketch_slope_max)
@@ -237,7 +237,7 @@ def _widen_codes(b, one):  # type: ignore[no-untyped-def]
 
 @inner
 def _widen(b, r):  # type: ignore[no-untyped-def]
-    """Take a header into the extremes; what is not a number bounds nothing."""
+    """Take a header into the extremes; NaN bounds nothing."""
     used_ms = r.event_ms if r.last_access_s == 0 else np.int64(r.last_access_s) * 1000
     b.event_min = min(b.event_min, r.event_ms)
     b.event_max = max(b.event_max, r.event_ms)
@@ -268,7 +268,7 @@ def _upper(bound, value):  # type: ignore[no-untyped-def]
 
 @inner
 def rotate_one(x, spare, flips):  # type: ignore[no-untyped-def]
-    """`index_reference.rotate` of one vector (D,) in place; ``spare`` is (D,) as well."""
+    """`rotate` of the reference for one vector (D,) in place; ``spare`` is (D,) as well."""
     rows = len(x) // _LANES
     width = 1
     while 2 * width <= rows:

@@ -1,9 +1,9 @@
 """The scan over an index, compiled by Numba: the twin of native/indexed.c.
 
-Per 512 slots: bit-slices and columns decide phases 1 to 4, extremes say which cosine a record
-needs to enter the heap, sketches rule out those whose upper bound stays below it. The rest is
-read, gated, measured and scored as in a straight scan, the most promising first, so that the
-heap's floor rises early.
+Per 512 slots: bit-slices and columns decide phases 1 to 4, extremes give the cosine that a record
+needs to enter the heap, sketches rule out records whose upper bound is below it. The rest is read,
+gated, measured and scored as in a straight scan, the most promising first, so that the heap's floor
+rises early.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _BLOCK: Final = 512
 _DENSE: Final = 12
 #: survivors of a sparse gate, for each wanted hit, from which on estimates pay
 _PER_HIT: Final = 200
-#: estimates that leave more than one of so many records cost more than they spare; so many records
-#: are then measured without them, before they are tried again
+#: estimates that leave more than one of so many records cost more than they save; so many records
+#: are then measured without them before they are tried again
 _SPARED: Final = 2
 _SPELL: Final = 1 << 10
 _LONGEST_SPELL: Final = 1 << 17
@@ -56,11 +56,10 @@ _INF: Final = np.float32(np.inf)
 def make_scratch(q, codes):  # type: ignore[no-untyped-def]
     """Buffers of one scan over any number of indexes.
 
-    The cue of the centre in use (see `prepare_cue`); six uint64: whether one is there, its
-    centre's id, whether its numbers are some, the rows of the whole scan (the caller's to set),
-    how many more are measured without estimates, and how long that spell is;
-    survivors (8,); estimates of a word, and its counts of unlike bits; candidates with theirs;
-    the cue's length.
+    The cue of the centre in use (see `prepare_cue`); six uint64: whether there is one, its centre's
+    id, whether its numbers are finite, the rows of the whole scan (set by the caller), the records
+    left to measure without estimates, and the length of that spell; survivors (8,); estimates and
+    counts of unlike bits of 64 slots; candidates with theirs; the cue's length.
     """
     rotated = max(len(codes), 64)
     cue = (
@@ -138,7 +137,7 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
 
 @borrowing
 def _is_ready(q, codes, centre, header, flips, cue, ready):  # type: ignore[no-untyped-def]
-    """Prepare the cue for a centre, if it is not the last one; whether its numbers are some."""
+    """Prepare the cue for a centre unless it is the last one; whether its numbers are finite."""
     if ready[0] == 0 or ready[1] != header.centre_id:
         ready[2] = prepare_cue(q, codes, centre, header.centre_norm2, flips, cue)
     ready[0], ready[1] = 1, header.centre_id
@@ -154,7 +153,7 @@ def _are_few(left, k, rows):  # type: ignore[no-untyped-def]
 
 @inlined
 def _in_spell(left, ready):  # type: ignore[no-untyped-def]
-    """Whether a block's survivors are measured without estimates, which have spared too few."""
+    """Whether a block's survivors are measured without estimates, which have saved too few."""
     if ready[4] == 0:
         return False
     ready[4] -= min(ready[4], np.uint64(left))
@@ -173,8 +172,8 @@ def _judge(estimated, passed, ready):  # type: ignore[no-untyped-def]
 
 @borrowing
 def _list_all(entry, first, scratch):  # type: ignore[no-untyped-def]
-    """All survivors of a block as candidates whose cosine may be anything; returns how many. Their
-    headers are on their way."""
+    """All survivors of a block as candidates without bounds; returns how many. Prefetches their
+    headers."""
     alive, (slots, bounds, _) = scratch[2], scratch[4]
     n = 0
     for w in range(len(alive)):
@@ -245,7 +244,7 @@ def _lowest(word):  # type: ignore[no-untyped-def]
 def _scan_block(  # type: ignore[no-untyped-def]
     entry, part, first, image, fine_bytes, query, limits, needed, scratch, hits, found, counters
 ):
-    """Estimate the survivors of a block, and look at those that can enter the heap."""
+    """Estimate the survivors of a block, and measure those that can enter the heap."""
     q, tables = query[0], query[3]
     cue, (slots, estimates, unlike) = scratch[0], scratch[4]
     b = image[0][first // _BLOCK]
@@ -261,8 +260,8 @@ def _scan_block(  # type: ignore[no-untyped-def]
         sort_first(slots, estimates, unlike, n)
     if found == k:
         _judge(n + np.int64(counters[BOUND] - before), n, scratch[1])
-    # each look is a wait for memory, so all take the first before any takes the next; the most
-    # promising go through all of them, for a floor to those behind them
+    # each stage waits for memory, so all candidates pass one before any enters the next; the most
+    # promising pass all stages first, to raise the floor for the others
     head = min(n, FIRST)
     for start, stop in ((0, head), (head, n)):
         if found == k and hits[0].score != floor:

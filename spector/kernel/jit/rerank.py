@@ -54,8 +54,8 @@ def sort_first(slots, estimates, unlike, n):  # type: ignore[no-untyped-def]
 def bound_candidates(  # type: ignore[no-untyped-def]
     entry, image, fine_bytes, scratch, start, stop, margin, lifted, z, counters
 ):
-    """Turn estimates of candidates, lifted by importance, into bounds of their cosines, by their
-    fine codes; returns where those end that are left, whose headers are on their way."""
+    """Bound the candidates' cosines by their fine codes, and drop those that cannot enter the heap.
+    Returns the end of those left, and prefetches their headers."""
     cue, (slots, estimates, unlike) = scratch[0], scratch[4]
     fine_codes = image[5] + np.uint64(32 * 64 * image[7])
     if fine_bytes != 0:
@@ -85,14 +85,14 @@ def bound_candidates(  # type: ignore[no-untyped-def]
 
 @inlined
 def _lift(image, cue, slot):  # type: ignore[no-untyped-def]
-    """What a record's importance lifts its estimate by."""
+    """The lift of a record's estimate by its importance."""
     return cue[2][LIFT] * np.float32(image[4][np.uint64(4 * slot + 3)] >> np.uint64(56))
 
 
 @borrowing
 def keep_promising(entry, query, hits, found, scratch, start, stop, counters):  # type: ignore[no-untyped-def]
-    """Those of the candidates whose headers let them pass and enter the heap; returns where they
-    end. Their vectors are on their way."""
+    """Keep the candidates whose headers pass and allow them to enter the heap. Returns the end of
+    those left, and prefetches their vectors."""
     slots, bounds, _ = scratch[4]
     m = start
     for i in range(start, stop):
@@ -136,7 +136,7 @@ def measure(entry, part, slot, needed, query, hits, found, counters):  # type: i
             return found
     counters[SCORED] += np.uint64(1)
     if sim < needed:
-        return found  # a score that the heap will not take need not be known
+        return found  # its score cannot enter the heap, so it is not computed
     score = fuse(r, q, sim, tables)
     if found < len(hits) - 2 or score >= hits[0].score:
         found = offer(hits, found, len(hits) - 2, r.id, score, sim, part, np.uint32(slot))

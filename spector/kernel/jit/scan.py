@@ -171,8 +171,8 @@ def _cap(q, tables):  # type: ignore[no-untyped-def]
 def _is_beaten(r, q, sim, cap, floor):  # type: ignore[no-untyped-def]
     """Whether a record stays below the floor of a full heap, whatever its other terms are.
 
-    What is added is more than the roundings of a score come to, those next to nothing included;
-    what is no number is not beaten.
+    The slack exceeds all roundings of a score, denormals included;
+    NaN is not beaten.
     """
     factor, terms = cap
     alike = np.float64(np.float32(q.w_similarity * sim))

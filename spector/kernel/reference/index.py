@@ -1,4 +1,4 @@
-"""What a scan index holds, in plain NumPy: the definition that C and Numba are tested against.
+"""The scan index in plain NumPy: the definition that C and Numba are tested against.
 
 Vectors are compared relative to a centre and after a rotation that spreads every vector over all
 coordinates: with o a record's dequantised vector, q the cue's, c the centre and P the rotation,
@@ -48,13 +48,13 @@ A_SCALE: Final = 2.0**10
 IMPORTANCE_SCALE: Final = np.float32(254)
 #: sketches have no A of this magnitude or more
 A_LIMIT: Final = 2.0
-#: what is beyond counts as not finite
+#: values beyond count as not finite
 LARGEST: Final = 3.4e38
 _CHUNK: Final = 4096
 
 
 def slope_scale(rotated: int) -> float:
-    """By what a slope is multiplied in a sketch of an index of D coordinates."""
+    """The factor of a slope in a sketch of an index of D coordinates."""
     return WIDE_SLOPE_SCALE if rotated > WIDE else SLOPE_SCALE
 
 
@@ -75,7 +75,7 @@ def mix(rounds: int, counter: int) -> int:
 
 @lru_cache(maxsize=64)
 def sign_flips(rotated: int) -> F32:
-    """What the rotation's rounds multiply by: (4, D) float32 of +1 and -1, read-only."""
+    """Signs of the rotation's rounds: (4, D) float32 of +1 and -1, read-only."""
     words = [[mix(r, k) for k in range(rotated // 64)] for r in range(ROUNDS)]
     bits = np.unpackbits(np.array(words, "<u8").view(np.uint8), axis=1, bitorder="little")
     flips = np.where(bits, np.float32(-1), np.float32(1))
@@ -233,9 +233,9 @@ def _append(s: Sections, records: NDArray[np.uint8], first: int) -> None:
 def _sketch(
     s: Sections, records: NDArray[np.uint8], headers: NDArray[Any], first: int
 ) -> dict[str, F32]:
-    """Codes and factors of the records' vectors; returns what the blocks take of them."""
+    """Codes and factors of the records' vectors; returns their extremes for the blocks."""
     dim, stop = len(s.centre), first + len(records)
-    used = int(s.header["dim"])  # the padding is nobody's, and 0 in the cue
+    used = int(s.header["dim"])  # the padding is 0 in the cue
     bits = min(dim, SKETCH_BITS)
     with np.errstate(all="ignore"):
         vectors = np.zeros((len(records), dim), np.float32)
@@ -273,7 +273,7 @@ def _sketch(
 
 
 def _measures(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """What the blocks take of the headers; a value that is not a number bounds nothing."""
+    """Extremes of the headers for the blocks; NaN bounds nothing."""
     used_ms = headers["last_access_s"].astype(np.int64) * 1000
     used_ms = np.where(headers["last_access_s"] == 0, headers["event_ms"], used_ms)
     importance = headers["importance"]
@@ -312,7 +312,7 @@ def _write_mutable(s: Sections, headers: NDArray[Any], at: Any) -> None:
         s.columns[name][at] = headers[name]
     with np.errstate(all="ignore"):
         rounded = np.ceil(headers["importance"] * IMPORTANCE_SCALE)
-        known = rounded < NO_IMPORTANCE  # not a number, and more than 1, are not
+        known = rounded < NO_IMPORTANCE  # NaN, and more than 1, are not
         s.sketch["importance"][at] = np.where(known, np.maximum(rounded, 0), NO_IMPORTANCE)
 
 
