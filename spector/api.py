@@ -23,15 +23,15 @@ from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.backup import Place, building, copy_store
 from spector.store.catalog import CATALOG_NAME
-from spector.store.files import DiskFiles, WriterLock, no_writer
+from spector.store.files import DiskFiles, WriterLock, without_writer
 from spector.store.integrity import check_settled, check_unopened
 from spector.store.opening import Stamp, has_partitions, no_store, open_disk, reading_catalog
 from spector.store.repair import (
     Identity,
-    Remains,
+    RecoveredCatalog,
     Salvage,
     identify,
-    read_remains,
+    recover_catalog,
     refuse_newer,
     salvage,
     transplant,
@@ -184,17 +184,19 @@ def repair(
         raise no_store(files)
     place.refuse_harm(files.root)
     with place.explained(files.root), building(place) as (staging, lock):
-        with no_writer(files.root):
-            remains = read_remains(files, staging)
-            refuse_newer(files, remains)
-            source = source_model(files, remains, identify(files, remains), resolve(embedder))
-            who = source.who
+        with without_writer(files.root):
+            recovered = recover_catalog(files, staging)
+            refuse_newer(files, recovered)
+            source = source_model(files, recovered, identify(files, recovered), resolve(embedder))
+            identity = source.identity
             found = salvage(
-                files, remains, who, progress=progress,
+                files, recovered, identity, progress=progress,
                 embed=None if source.model is None else source.embed,
             )
             found.notes += source.notes
-        partitions = _transplant(staging.root, lock, remains, who, found, extra_tiers, progress)
+        partitions = _transplant(
+            staging.root, lock, recovered, identity, found, extra_tiers, progress
+        )
     return RepairReport(
         path=named, kept=len(found.saved), wordless=found.wordless,
         mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
@@ -204,13 +206,13 @@ def repair(
 
 
 def _transplant(
-    root: str, lock: WriterLock, remains: Remains, who: Identity, found: Salvage,
+    root: str, lock: WriterLock, recovered: RecoveredCatalog, identity: Identity, found: Salvage,
     extra_tiers: Iterable[TierStore], progress: Progress | None,
 ) -> int:
     """Make the new store; returns how many partitions it has."""
     router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
     opened = open_disk(
-        root, Stamp(who.dim, who.model_id or None, who.fingerprint or None),
+        root, Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None),
         [tier.files for tier in router], config, get_kernel(), mode="rw", durability="strict",
         held=lock,
     )
@@ -220,7 +222,7 @@ def _transplant(
             tier.attach(opened.store, config)
         transplant(
             opened.store, found, {tier.code: tier.place for tier in lasting},
-            last_id=remains.last_id, progress=progress,
+            last_id=recovered.last_id, progress=progress,
         )
         return len(opened.store.segments)
     finally:

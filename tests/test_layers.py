@@ -72,7 +72,7 @@ MAY_CONNECT = {
     "spector/store/sqlite/checkpoints.py": "translates its own statements",
     "spector/store/sqlite/reads.py": "lends the connections",
     "spector/store/catalog/catalog.py": "translates its own statements",
-    "spector/store/repair/salvaging.py": "goes on behind every error of a damaged catalog",
+    "spector/store/repair/remnants.py": "goes on behind every error of a damaged catalog",
     "spector/store/sqlite/fulltext.py": "asks whether an error is one of memory or of damage",
 }
 

@@ -15,7 +15,7 @@ from spector.store.erasure import Needles
 from spector.store.rewriting import Rewrite, compact_partition
 from spector.store.words import drop_unused_words
 from spector.tiers import TierRouter
-from spector.upkeep.erasure import erase_rest, what_is_due
+from spector.upkeep.erasure import due_erasures, finish_erasure
 from spector.upkeep.ordering import arrange, path_of
 
 __all__ = ["compact_all", "due_partitions", "due_paths"]
@@ -68,7 +68,7 @@ def compact_all(
     if not dry_run:
         for store in router.stores():
             store.checkpoint()  # slots of moved memories become tombstones here
-    erasing = what_is_due(router) if erase and not dry_run else {}
+    erasing = due_erasures(router) if erase and not dry_run else {}
     due = due_partitions(router, threshold)
     rows: list[dict[str, Any]] = []
     bytes_before = sum(_bytes(store) for store in router.stores())
@@ -100,7 +100,7 @@ def compact_all(
             drop_unused_words(store)
     receipt = None
     if erasing or ((always or needles is not None) and not dry_run):
-        receipt = erase_rest(
+        receipt = finish_erasure(
             router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
             failed=failed, needles=needles,
         )

@@ -11,16 +11,16 @@ from spector.messages import counted
 from spector.records import ErasureReceipt, Purged, Verification
 from spector.store.core import Store
 from spector.store.erasure import (
-    Due,
+    DueErasure,
     Needles,
     derived_from,
     due_of,
-    left_in,
+    foreign_files,
+    ids_left_in,
+    mark_erased,
     needs_purge,
     postpone,
     purge,
-    settle,
-    strange_files,
     verify,
     wipe_dead,
 )
@@ -28,7 +28,7 @@ from spector.store.opening import remove_leftovers
 from spector.store.words import FOLDER, remove_words
 from spector.tiers import TierRouter
 
-__all__ = ["erase_rest", "is_overdue", "what_is_due"]
+__all__ = ["due_erasures", "finish_erasure", "is_overdue"]
 
 _CLOCK_SLACK_MS: Final = 3_600_000
 #: files that an advice names
@@ -41,7 +41,7 @@ _SEARCH_AGAIN: Final = (
 )
 
 
-def what_is_due(router: TierRouter) -> dict[Store, Due]:
+def due_erasures(router: TierRouter) -> dict[Store, DueErasure]:
     """What an erasure that begins now answers for, by store."""
     return {store: due_of(store) for store in router.stores() if needs_purge(store)}
 
@@ -56,12 +56,12 @@ def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
     latest_ms = now_ms + 1000 * after_s + _CLOCK_SLACK_MS
     return any(
         due.due_ms is not None and not now_ms < due.due_ms <= latest_ms
-        for due in what_is_due(router).values()
+        for due in due_erasures(router).values()
     )
 
 
-def erase_rest(
-    router: TierRouter, due: Mapping[Store, Due], *, now_ms: int, after_s: float,
+def finish_erasure(
+    router: TierRouter, due: Mapping[Store, DueErasure], *, now_ms: int, after_s: float,
     rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
     needles: Needles | None,
 ) -> ErasureReceipt:
@@ -89,10 +89,10 @@ def erase_rest(
         purged += done if store is durable else []
         wiped = _wipe(router, store)
         purged += wiped if store is durable else []
-        gone, stays = _without_words(store)
+        gone, stays = _remove_words(store)
         purged += gone
         left = left or stays
-        stuck, waiting = _left(router, store, what.ids, broken)
+        stuck, waiting = _ids_left(router, store, what.ids, broken)
         if store.files.durable:
             with store.exclusive():
                 remove_leftovers(store, all_unnamed=False)
@@ -106,14 +106,14 @@ def erase_rest(
                 "compact with threshold 0"
             )
         if not left and (what.ids or not (stuck or waiting)):
-            settle(store, set(what.ids) - stuck - waiting)
+            mark_erased(store, set(what.ids) - stuck - waiting)
             after_ms = round(min(1000 * after_s, 1e18))
             postpone(store, stuck - waiting, now_ms + max(after_ms, _CLOCK_SLACK_MS))
     others = [store for store in stores if store is not durable]
     verification = None if needles is None else verify(durable, needles, others)
     if verification is not None and verification.residue:
         not_yet |= set(verification.left_of)
-        pending += _what_to_do(durable, verification)
+        pending += _advice(durable, verification)
     alive = {i for store, what in due.items() for i in store.catalog.fetch(what.ids)}
     every = _ids(due.values())
     erased = every - not_yet
@@ -122,16 +122,16 @@ def erase_rest(
         ids=tuple(sorted(erased - alive)), not_yet=tuple(sorted(every & not_yet)),
         replaced=tuple(sorted(erased & alive)), derived=derived,
         purged=tuple(purged), pending=tuple(pending),
-        unknown_files=strange_files(durable),
+        unknown_files=foreign_files(durable),
         verification=verification,
     )
 
 
-def _what_to_do(store: Store, found: Verification) -> list[str]:
+def _advice(store: Store, found: Verification) -> list[str]:
     """Advice for what a search has found: a stranger's file may go, the store's own never."""
     if due_of(store).ids:
         return ["memories were forgotten while this went on; compact again erases them"]
-    places, strange = {each.where for each in found.residue}, set(strange_files(store))
+    places, strange = {each.where for each in found.residue}, set(foreign_files(store))
     told = "the search found something of what is forgotten in "
     advice: list[str] = []
     if theirs := places & strange:
@@ -160,7 +160,7 @@ def _wipe(router: TierRouter, store: Store) -> list[Purged]:
     ]
 
 
-def _without_words(store: Store) -> tuple[list[Purged], str]:
+def _remove_words(store: Store) -> tuple[list[Purged], str]:
     """Remove the files of words, which tell of every text there was when they were written."""
     try:
         with store.exclusive():
@@ -178,11 +178,11 @@ def _purged_partition(row: Mapping[str, Any]) -> Purged:
                   bytes=row["bytes_before"])  # fmt: skip
 
 
-def _ids(due: Collection[Due]) -> set[int]:
+def _ids(due: Collection[DueErasure]) -> set[int]:
     return {record_id for each in due for record_id in each.ids}
 
 
-def _left(
+def _ids_left(
     router: TierRouter, store: Store, ids: Collection[int], broken: Collection[str]
 ) -> tuple[set[int], set[int]]:
     """Ids that are left in partitions that could not be rewritten, and in others."""
@@ -192,5 +192,5 @@ def _left(
         for segment_id, segment in store.segments.items():
             if segment.row.dead and router.by_code(segment.row.tier).compactable:
                 into = stuck if segment.row.path in broken else waiting
-                into |= left_in(store, segment_id, ids)
+                into |= ids_left_in(store, segment_id, ids)
     return stuck, waiting

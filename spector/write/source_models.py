@@ -20,7 +20,7 @@ from spector.layout import HEADER_BYTES
 from spector.providers import Embedder, embedded, resolve
 from spector.records import Loss
 from spector.store.files import DiskFiles
-from spector.store.repair import Identity, Remains, partitions_in, read_partition
+from spector.store.repair import Identity, RecoveredCatalog, partitions_in, read_partition
 from spector.store.words import stored_words
 
 __all__ = ["SourceModel", "source_model"]
@@ -35,7 +35,7 @@ _SAME: Final = 0.95
 class SourceModel:
     """What is taken for the truth of the vectors of a store."""
 
-    who: Identity
+    identity: Identity
     #: makes vectors like those that are there; None when there is none at hand
     model: Embedder | None
     notes: tuple[Loss, ...] = ()
@@ -59,32 +59,32 @@ class SourceModel:
 
 
 def source_model(
-    files: DiskFiles, remains: Remains, who: Identity, given: Embedder | None
+    files: DiskFiles, recovered: RecoveredCatalog, identity: Identity, given: Embedder | None
 ) -> SourceModel:
     """The model of the store's vectors: of the catalog, or else the one that makes the same.
 
     Args:
         given: of the caller; None leaves the default model, if it can be that one.
     """
-    if who.model_known:
-        return _known(who, given)
+    if identity.model_known:
+        return _known(identity, given)
     model = given if given is not None else resolve("default")
-    if model is None or model.dim != who.dim:
-        return SourceModel(who, None, (_note(
-            f"nothing says which model made the vectors of {who.dim} dimensions, and the new store"
-            " names none; if there was one, repair again with it: embedder=, --embedder"
+    if model is None or model.dim != identity.dim:
+        return SourceModel(identity, None, (_note(
+            f"nothing says which model made the vectors of {identity.dim} dimensions, and the new"
+            " store names none; if there was one, repair again with it: embedder=, --embedder"
         ),))
     asked = given is not None
     try:
-        tried, same = _try(model, files, remains, who)
+        tried, same = _try(model, files, recovered, identity)
     except EmbeddingError as error:
-        return SourceModel(who, None, (_note(
-            f"nothing says which model made the vectors of {who.dim} dimensions, and"
+        return SourceModel(identity, None, (_note(
+            f"nothing says which model made the vectors of {identity.dim} dimensions, and"
             f" {model.model_id} cannot be tried: {error.message}"
         ),))
     if tried and not same:
-        return SourceModel(who, None, (_note(
-            f"nothing says which model made the vectors; {model.model_id} has their {who.dim}"
+        return SourceModel(identity, None, (_note(
+            f"nothing says which model made the vectors; {model.model_id} has their {identity.dim}"
             f" dimensions, but makes others of {tried} texts, so the new store names no model; if"
             " there was one, repair again with it: embedder=, --embedder"
         ),))
@@ -94,25 +94,26 @@ def source_model(
         why = "you named it, and no text with a vector is left to try it on"
     else:
         why = (
-            f"it has their {who.dim} dimensions, and no text with a vector is left to try it on; if"
-            " it was another one, repair again with that: embedder=, --embedder"
+            f"it has their {identity.dim} dimensions, and no text with a vector is left to try it"
+            " on; if it was another one, repair again with that: embedder=, --embedder"
         )
     found = replace(
-        who, model_id=model.model_id, fingerprint=model.fingerprint, model_known=True
+        identity, model_id=model.model_id, fingerprint=model.fingerprint, model_known=True
     )
     note = f"the model of the vectors is taken to be {model.model_id}: {why}"
     return SourceModel(found, model, (_note(note),), named=asked)
 
 
-def _known(who: Identity, given: Embedder | None) -> SourceModel:
+def _known(identity: Identity, given: Embedder | None) -> SourceModel:
     if given is None:
-        default = resolve("default") if who.fingerprint else None
-        usable = default is not None and default.fingerprint == who.fingerprint
-        return SourceModel(who, default if usable else None, named=False)
-    if (given.dim, given.fingerprint) == (who.dim, who.fingerprint):
-        return SourceModel(who, given)
-    made = f"are of {who.model_id}" if who.fingerprint else "were given by the store's users"
-    return SourceModel(who, None, (_note(
+        default = resolve("default") if identity.fingerprint else None
+        usable = default is not None and default.fingerprint == identity.fingerprint
+        return SourceModel(identity, default if usable else None, named=False)
+    if (given.dim, given.fingerprint) == (identity.dim, identity.fingerprint):
+        return SourceModel(identity, given)
+    named = bool(identity.fingerprint)
+    made = f"are of {identity.model_id}" if named else "were given by the store's users"
+    return SourceModel(identity, None, (_note(
         f"{given.model_id} is not used: the vectors {made}; spector reembed moves the new store to"
         " another model"
     ),))
@@ -123,12 +124,12 @@ def _note(reason: str) -> Loss:
 
 
 def _try(
-    model: Embedder, files: DiskFiles, remains: Remains, who: Identity
+    model: Embedder, files: DiskFiles, recovered: RecoveredCatalog, identity: Identity
 ) -> tuple[int, bool]:
     """On how many texts the model was tried, and whether it makes the vectors of most of them."""
     texts: list[tuple[str, str]] = []
     vectors: list[NDArray[np.float32]] = []
-    for words, text, codes in _samples(files, remains, who):
+    for words, text, codes in _samples(files, recovered, identity):
         texts.append((words, text))
         vectors.append(codes.astype(np.float32))
         if len(texts) == _TRIED:
@@ -143,23 +144,23 @@ def _try(
 
 
 def _samples(
-    files: DiskFiles, remains: Remains, who: Identity
+    files: DiskFiles, recovered: RecoveredCatalog, identity: Identity
 ) -> Iterator[tuple[str, str, NDArray[np.int8]]]:
     """(words, text, (dim,) int8 codes) of memories that have both.
 
     The vector is of the words, which leave the speaker's name out, or, of old, of the text.
     """
-    for name in partitions_in(files) if remains.contents else ():
+    for name in partitions_in(files) if recovered.contents else ():
         try:
-            found = read_partition(files, name, uuid=who.uuid, dim=who.dim, slots=None)
+            found = read_partition(files, name, uuid=identity.uuid, dim=identity.dim, slots=None)
         except SpectorError:
             continue
         if found is None:
             continue
         images = found.images[found.sound & found.alive]
-        codes = images[:, HEADER_BYTES : HEADER_BYTES + who.dim].view(np.int8)
+        codes = images[:, HEADER_BYTES : HEADER_BYTES + identity.dim].view(np.int8)
         for record_id, row in zip(images[:, 8:16].copy().view("<u8")[:, 0], codes, strict=True):
-            content = remains.contents.get(int(record_id), {})
+            content = recovered.contents.get(int(record_id), {})
             text = content.get("text")
             if isinstance(text, str) and text.strip() and row.any():
                 yield stored_words(content), text, row

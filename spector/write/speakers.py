@@ -33,7 +33,7 @@ from spector.language.words import plain
 from spector.layout import CERTAIN
 from spector.records import MemoryRecord
 from spector.store.core import Store
-from spector.store.words import Said, newest
+from spector.store.words import Utterance, newest_utterances
 from spector.write.drafts import Draft
 
 __all__ = [
@@ -124,7 +124,7 @@ class Speakers:
             _learn(known, speaker_in(drafts[n].role, drafts[n].metadata))
         if any(_is_new(openings[n], known) for n in members):
             sessions = {drafts[n].session_id for n in members if _is_new(openings[n], known)}
-            earlier = newest(store, *scope, sorted(filter(None, sessions)))
+            earlier = newest_utterances(store, *scope, sorted(filter(None, sessions)))
             for said in earlier:
                 _learn(known, said.speaker)
             earlier = [said for said in earlier if said.id != without]
@@ -152,7 +152,7 @@ class Speakers:
             if name is not None:
                 out.drafts[n] = name
 
-    def _line_of(self, said: Said) -> _Line:
+    def _line_of(self, said: Utterance) -> _Line:
         opening = self._opens(said.text)
         if said.speaker and opening and opening.folded != folded_name(said.speaker):
             opening = None
@@ -167,7 +167,7 @@ class Speakers:
             if len(self._known) >= _MOST_SCOPES:
                 self._known.clear()
             known = self._known[key] = {}
-            for said in newest(store, *scope):
+            for said in newest_utterances(store, *scope):
                 _learn(known, said.speaker)
         return known
 
@@ -254,7 +254,7 @@ def _learn(known: dict[str, str], speaker: str | None) -> None:
 
 
 def _may_repeat(
-    wanted: Set[str], earlier: Iterable[Said], openings: Iterable[Opening]
+    wanted: Set[str], earlier: Iterable[Utterance], openings: Iterable[Opening]
 ) -> bool:
     """Whether any of some folded names can open two memories: False saves a closer look."""
     firsts = tuple({name.partition(" ")[0] for name in wanted})

@@ -49,7 +49,7 @@ def install(fault: faults.Fault, *, exchange: bool) -> Callable[[], None]:
             return False
         kind = fault.point("exchange")
         if kind:
-            with trees.translated("rename to", other):
+            with trees.translate_os_errors("rename to", other):
                 code = getattr(faults.errno, kind)
                 raise OSError(code, os.strerror(code))
         return real_exchange(one, other)

@@ -16,7 +16,7 @@ from typing import Any
 
 from spector.store.catalog import catalog
 from spector.store.files.disk import DiskFile, DiskFiles
-from spector.store.files.os_errors import translated
+from spector.store.files.os_errors import translate_os_errors
 from spector.store.opening import opening as recover
 from tests.crash.harness import die
 
@@ -61,7 +61,7 @@ class Fault:
 
 def _raise(kind: str, action: str, path: str) -> None:
     code = getattr(errno, kind)
-    with translated(action, path):
+    with translate_os_errors(action, path):
         raise OSError(code, os.strerror(code))
 
 

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.errors import StoreError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.bad_sectors import join, read_around, spans
+from spector.store.files.bad_sectors import describe_ranges, join_ranges, read_around
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof, seed
@@ -78,7 +78,7 @@ def test_a_long_bad_stretch_does_not_cost_a_read_a_page() -> None:
     """A disk may take seconds for each that fails."""
     disk = _Disk(bytes(1024 * _PAGE), set(range(100, 900)))
     _, holes = read_around(disk, 0, 1024 * _PAGE)
-    assert spans(holes) == f"bytes {100 * _PAGE} to {900 * _PAGE - 1}"
+    assert describe_ranges(holes) == f"bytes {100 * _PAGE} to {900 * _PAGE - 1}"
     assert disk.reads < 60
 
 
@@ -89,7 +89,7 @@ def test_a_disk_that_is_gone_does_not_cost_a_read_a_page() -> None:
         within = bool(bad)
         found, holes = read_around(disk, start * _PAGE, 256 * _PAGE, within_bad=within)
         assert found == bytes(256 * _PAGE)
-        bad = join(bad, holes)
+        bad = join_ranges(bad, holes)
     assert bad == [(0, 4096 * _PAGE)]
     assert disk.reads < 250
 

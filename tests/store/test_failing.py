@@ -17,7 +17,7 @@ import pytest
 
 from spector.errors import StoreError, StoreFailedError
 from spector.store.files.disk import DiskFile
-from spector.store.files.os_errors import translated
+from spector.store.files.os_errors import translate_os_errors
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 
@@ -33,7 +33,7 @@ def test_an_error_of_a_new_partitions_sync_fails_the_store_or_does_not(
     store_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, fails: bool
 ) -> None:
     def failing(file: DiskFile) -> None:
-        with translated("sync", "a partition"):
+        with translate_os_errors("sync", "a partition"):
             raise OSError(code, os.strerror(code))
 
     def put(text: str, tier: str) -> None:

@@ -22,7 +22,7 @@ import pytest
 
 import spector
 from spector import Memory
-from spector.store.files.bad_sectors import written
+from spector.store.files.bad_sectors import written_ranges
 from spector.store.files.disk import DiskFiles
 from spector.store.repair.inspect import RawStore
 from tests.crash.harness import in_fork
@@ -176,7 +176,7 @@ def test_a_word_that_ends_where_nobody_wrote_is_found(tmp_path: Path) -> None:
     os.truncate(path / "grown", 1 << 35)
     files = DiskFiles(str(path))
     file = files.open("episodic/notes.txt", writable=False)
-    pieces = list(written(file))
+    pieces = list(written_ranges(file))
     file.close()
     assert len(pieces) == 2
     assert pieces[0][0] == 0

@@ -20,7 +20,7 @@ import spector
 from spector.errors import SpectorError
 from spector.kernel.checksum import crc32c, crc32c_rows
 from spector.layout import PARTITION_HEADER_BYTES, RECORD_DTYPE, stride_of
-from spector.store.files.lock import WriterLock, last_word
+from spector.store.files.lock import WriterLock, read_durable_mark
 from tests.crash.workload import DIM, open_tiny, vector_of
 
 STRIDE = stride_of(DIM)
@@ -109,7 +109,7 @@ def _unknown(store: Path) -> None:
 
 
 def _vouched_for_more(store: Path) -> None:
-    word = last_word(str(store))
+    word = read_durable_mark(str(store))
     assert word is not None
     lock = WriterLock(str(store))
     lock.record_durable(word.uuid, word.change_seq + 1)

@@ -25,7 +25,7 @@ from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorEr
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.schema import RELAXED_LOG, UNSYNCED
 from spector.store.files.disk import DiskFiles
-from spector.store.files.lock import WriterLock, last_word
+from spector.store.files.lock import WriterLock, read_durable_mark
 from spector.store.opening.reader import ReadStore
 from spector.store.sqlite.checkpoints import copy_log
 from spector.store.sqlite.wal_frames import broken_at
@@ -284,7 +284,7 @@ def test_torn_last_commit_of_a_power_cut_opens(updated: Path) -> None:
 
 
 def test_word_that_is_older_damaged_or_of_another_store_says_nothing(updated: Path) -> None:
-    word = last_word(str(updated))
+    word = read_durable_mark(str(updated))
     assert word is not None
     lines = (updated / "LOCK").read_bytes()
     for content in (
@@ -292,7 +292,7 @@ def test_word_that_is_older_damaged_or_of_another_store_says_nothing(updated: Pa
         lines.replace(word.uuid.hex().encode(), bytes(16).hex().encode()),
     ):
         (updated / "LOCK").write_bytes(content)
-        found = last_word(str(updated))
+        found = read_durable_mark(str(updated))
         assert found is None
         _accepted(updated, 5)
     lock = WriterLock(str(updated))
@@ -308,7 +308,7 @@ def test_word_outlives_openings_that_change_nothing(store_path: Path) -> None:
     for _ in range(2):
         with open_tiny(str(store_path)):
             pass
-        word = last_word(str(store_path))
+        word = read_durable_mark(str(store_path))
         assert word is not None
         assert word.change_seq == head
 
@@ -319,7 +319,7 @@ def test_relaxed_writer_gives_its_word_only_for_what_was_synced(store_path: Path
         memory.checkpoint()
         synced = memory._parts.store.head.change_seq
         _put(memory, "n")
-        word = last_word(str(store_path))
+        word = read_durable_mark(str(store_path))
         assert word is not None
         assert word.change_seq == synced < memory._parts.store.head.change_seq
 

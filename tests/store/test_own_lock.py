@@ -23,7 +23,7 @@ import spector
 from spector.errors import StoreLockedError
 from spector.store.files import lock
 from spector.store.files.disk import DiskFiles
-from spector.store.files.lock import WriterLock, no_writer
+from spector.store.files.lock import WriterLock, without_writer
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
 
@@ -130,7 +130,7 @@ def test_what_only_looks_at_it_is_told_the_same(store_path: Path, tmp_path: Path
     with open_tiny(str(store_path)) as memory:
         memory.remember("m", vector=vector_of("m"))
         assert_own(refusal(lambda: spector.repair(store_path, tmp_path / "whole")))
-        assert_own(refusal(lambda: no_writer(str(store_path)).__enter__()))
+        assert_own(refusal(lambda: without_writer(str(store_path)).__enter__()))
         with open_tiny(str(store_path), mode="r") as reader:
             assert len(reader) == 1, "as the hint says"
 

@@ -19,7 +19,7 @@ import pytest
 
 import spector
 from spector.errors import StoreError
-from spector.store.files.lock import last_word
+from spector.store.files.lock import read_durable_mark
 from spector.store.rewriting.rewriting import rewrite_all
 from tests.crash.workload import open_tiny, vector_of
 
@@ -191,7 +191,7 @@ def test_no_word_is_left_of_commits_whose_sync_failed(
     memory = open_tiny(str(path), durability="relaxed")
     _put(memory, "a")
     memory.checkpoint()
-    before = last_word(str(path))
+    before = read_durable_mark(str(path))
     _put(memory, "b")
     real = os.fdatasync
 
@@ -204,7 +204,7 @@ def test_no_word_is_left_of_commits_whose_sync_failed(
         broken.setattr(os, "fdatasync", failing)
         with pytest.raises(StoreError, match="Input/output"):
             memory.checkpoint()
-    assert last_word(str(path)) == before
+    assert read_durable_mark(str(path)) == before
     memory.close()
 
 

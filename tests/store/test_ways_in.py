@@ -15,8 +15,8 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.store.files import lock
-from spector.store.files.lock import no_writer
-from spector.store.files.os_errors import translated
+from spector.store.files.lock import without_writer
+from spector.store.files.os_errors import translate_os_errors
 from tests.fakes import FakeEmbedder
 
 
@@ -143,7 +143,7 @@ def test_a_writer_during_a_repair_is_told_to_wait(
     monkeypatch.setattr(lock, "sleep", lambda seconds: None)
     (mind / "LOCK").write_text("999999999\n")
     with (
-        no_writer(str(mind)),
+        without_writer(str(mind)),
         pytest.raises(spector.StoreLockedError, match="being repaired") as caught,
     ):
         spector.open(mind, embedder=None, dim=3)
@@ -187,7 +187,7 @@ def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: A
 ])  # fmt: skip
 def test_an_error_of_the_system_names_the_next_step_of_that_error(code: int, step: str) -> None:
     """Who has a broken disk is not to choose a shorter name."""
-    with pytest.raises(spector.StoreError) as caught, translated("read", "a/b"):
+    with pytest.raises(spector.StoreError) as caught, translate_os_errors("read", "a/b"):
         raise OSError(code, os.strerror(code))
     assert step in caught.value.hint
     assert caught.value.errno == code
@@ -218,7 +218,7 @@ def test_an_opening_that_is_refused_leaves_no_file_open_and_no_lock(
         spector.open(mind, **given)
     assert [name for name in _open_files() if name.startswith(str(mind))] == []
     assert caught.value.__traceback__ is not None
-    with no_writer(str(mind)):
+    with without_writer(str(mind)):
         pass
 
 

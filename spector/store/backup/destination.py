@@ -20,7 +20,7 @@ from typing import Final
 from spector.arguments import parse_path
 from spector.errors import InvalidInputError, StoreError, StoreExistsError
 from spector.store.backup.directories import Found, look_at, mounted, put_in_place, remove_tree
-from spector.store.files import identity, translated
+from spector.store.files import identity, translate_os_errors
 
 __all__ = ["Place", "file_beside", "stranger_in"]
 
@@ -48,7 +48,7 @@ class Place:
 
     @classmethod
     def at(cls, path: str) -> Place:
-        with translated("find", path):  # the current directory may be gone
+        with translate_os_errors("find", path):  # the current directory may be gone
             target = os.path.realpath(path)
         parent, name = os.path.split(target)
         beside = (f".{_short(name)}.spector-{kind}" for kind in ("incomplete", "previous"))
@@ -146,7 +146,7 @@ def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> 
     """
     target = parse_path(path, "target")
     folder, name = os.path.split(target)
-    with translated("find", folder or os.curdir):
+    with translate_os_errors("find", folder or os.curdir):
         folder = os.path.realpath(folder)
     if source is not None and _is_within(folder, os.path.realpath(source)):
         raise InvalidInputError(
@@ -192,7 +192,7 @@ def refuse_strange(path: str, *, mine: bool = True) -> None:
     Raises:
         StoreError: it says what is there.
     """
-    with translated("look at", path):
+    with translate_os_errors("look at", path):
         try:
             status = os.lstat(path)
         except FileNotFoundError:
@@ -219,7 +219,7 @@ def stranger_in(root: str, *, links: bool = False) -> str | None:
     ``links``: removing one loses nothing.
     """
     waiting = [""]
-    with translated("list", root):
+    with translate_os_errors("list", root):
         while waiting:
             within = waiting.pop()
             with contextlib.suppress(FileNotFoundError), os.scandir(

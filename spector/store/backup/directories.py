@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
-from spector.store.files import LOCK_NAME, sync_folder, translated
+from spector.store.files import LOCK_NAME, sync_folder, translate_os_errors
 
 if TYPE_CHECKING:
     from spector.store.backup.destination import Place
@@ -44,7 +44,7 @@ class Found(enum.Enum):
 
 
 def look_at(path: str) -> Found:
-    with translated("look at", path):
+    with translate_os_errors("look at", path):
         try:
             status = os.stat(path)
         except FileNotFoundError:
@@ -56,7 +56,7 @@ def look_at(path: str) -> Found:
 
 def is_sole(path: str) -> bool:
     """Whether a file has this name only, and is reached through no link."""
-    with translated("look at", path):
+    with translate_os_errors("look at", path):
         try:
             status = os.lstat(path)
         except FileNotFoundError:
@@ -73,7 +73,7 @@ def share(source: str, target: str) -> None:
     Refused for a file that has other names already (``cp -al`` of a backup), or is reached through
     a link: it belongs to somebody who stays.
     """
-    with translated("link", target):
+    with translate_os_errors("link", target):
         if os.stat(source).st_nlink != 1 or os.path.realpath(source) != source:
             raise OSError(errno.EMLINK, "the file is shared already")
         directory = os.path.dirname(target)
@@ -85,7 +85,7 @@ def share(source: str, target: str) -> None:
 def put_in_place(staging: str, target: str) -> None:
     """Rename a finished directory to a free name (or over an empty directory), durably."""
     _sync_tree(staging)
-    with translated("rename to", target):
+    with translate_os_errors("rename to", target):
         try:
             os.rename(staging, target)
         except OSError as error:
@@ -119,7 +119,7 @@ def put_instead(place: Place) -> None:
             raise
         left = place.staging
     else:
-        with translated("rename to", place.target):
+        with translate_os_errors("rename to", place.target):
             os.rename(place.target, place.aside)
             try:
                 os.rename(place.staging, place.target)
@@ -138,7 +138,7 @@ def remove_tree(root: str) -> None:
     LOCK goes last: whoever could make it anew earlier would build between what is being removed.
     """
     lock = os.path.join(root, LOCK_NAME)
-    with translated("remove", root):
+    with translate_os_errors("remove", root):
         if os.path.islink(root) or not os.path.isdir(root):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(root)
@@ -188,7 +188,7 @@ def _exchange(one: str, other: str) -> bool:
     code = ctypes.get_errno()
     if code in _NO_EXCHANGE:
         return False
-    with translated("rename to", other):
+    with translate_os_errors("rename to", other):
         raise OSError(code, os.strerror(code))
 
 
@@ -199,5 +199,5 @@ def _sync_tree(root: str) -> None:
 
 
 def _sync(path: str) -> None:
-    with translated("sync directory", path):
+    with translate_os_errors("sync directory", path):
         sync_folder(path)

@@ -17,7 +17,7 @@ from spector.store.backup.destination import Place, stranger_in
 from spector.store.backup.directories import Found, is_sole, look_at
 from spector.store.catalog import CATALOG_NAME, Catalog, Lineage, SegmentRow, lineage_of, schema
 from spector.store.core import Store
-from spector.store.files import DiskFiles, WriterLock, no_writer
+from spector.store.files import DiskFiles, WriterLock, without_writer
 from spector.store.integrity import check_files
 
 __all__ = [
@@ -107,7 +107,7 @@ def unchanged_backup(
     not stand the proof, is made anew.
     """
     store = request.store
-    with no_writer(files.root):
+    with without_writer(files.root):
         _rows_of_backup(files, request)
         with store.catalog.reading() as db:
             ours = _State.of(store.catalog, db)

@@ -19,7 +19,7 @@ from spector.store.backup.directories import (
     remove_folders,
     remove_tree,
 )
-from spector.store.files import LOCK_NAME, DiskFiles, Word, WriterLock, last_word
+from spector.store.files import LOCK_NAME, DiskFiles, DurableMark, WriterLock, read_durable_mark
 
 __all__ = ["building", "clear", "staged"]
 
@@ -56,7 +56,7 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
     made = missing_above(place.target)
     try:
         refuse_strange(place.staging)  # it does not even get a lock file
-        _refuse_used(place, last_word(place.staging))
+        _refuse_used(place, read_durable_mark(place.staging))
         files = DiskFiles(place.staging)
         if files.root != place.staging:
             raise StoreError(f"{place.staging} is a symbolic link", hint="take it away")
@@ -64,7 +64,7 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
         lock = _claim(files, place)
         try:
             refuse_strange(place.staging, mine=False)  # now nobody who builds here changes it
-            _refuse_used(place, lock.word)
+            _refuse_used(place, lock.mark)
             with _removed_on_failure(place):
                 place.put_back()
                 clear(files)
@@ -98,12 +98,12 @@ def _claim(files: DiskFiles, place: Place) -> WriterLock:
     return lock
 
 
-def _refuse_used(place: Place, word: Word | None) -> None:
+def _refuse_used(place: Place, mark: DurableMark | None) -> None:
     """Raise for a store that somebody has opened to write: what it has learned may be only there.
 
     What a killed copy has left may be complete, and only its name keeps people from using it.
     """
-    if word is not None:
+    if mark is not None:
         raise StoreExistsError(
             f"{place.staging} is a store that has been in use; a copy to {place.target} would be"
             " built in its place",

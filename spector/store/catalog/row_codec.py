@@ -249,7 +249,7 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
     if not is_sealed(stored):
         raise CatalogCorruptError(
             f"{where}: text, tags, times or metadata of memory {stored[0]} are not what was "
-            "written",
+            "written_ranges",
             hint=recovery_hint(stored[0]),
         )
 

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from spector.store.erasure.catalog import (
-    Due,
+    DueErasure,
     awaits_erasure,
     derived_from,
     due_of,
-    left_in,
+    ids_left_in,
+    mark_erased,
     needs_purge,
     note_erasure,
     postpone,
     purge,
-    settle,
     wipe_dead,
 )
 from spector.store.erasure.search import (
     Needles,
-    strange_files,
+    foreign_files,
     verify,
 )
 
 __all__ = [
-    "Due",
+    "DueErasure",
     "Needles",
     "awaits_erasure",
     "derived_from",
     "due_of",
-    "left_in",
+    "foreign_files",
+    "ids_left_in",
+    "mark_erased",
     "needs_purge",
     "note_erasure",
     "postpone",
     "purge",
-    "settle",
-    "strange_files",
     "verify",
     "wipe_dead",
 ]

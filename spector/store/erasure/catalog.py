@@ -31,8 +31,19 @@ from spector.store.partitions import record_ids, wrong_checksums
 from spector.store.sqlite import truncate_log, vacuum
 
 __all__ = [
-    "DUE", "STAGES", "Due", "awaits_erasure", "derived_from", "due_of", "left_in", "needs_purge",
-    "note_erasure", "postpone", "purge", "settle", "wipe_dead",
+    "DUE",
+    "STAGES",
+    "DueErasure",
+    "awaits_erasure",
+    "derived_from",
+    "due_of",
+    "ids_left_in",
+    "mark_erased",
+    "needs_purge",
+    "note_erasure",
+    "postpone",
+    "purge",
+    "wipe_dead",
 ]
 
 #: the line of ``meta``
@@ -49,7 +60,7 @@ _TABLE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueErasure:
     """What is to be erased: ids of forgotten or changed memories, and when it must be done."""
 
     ids: tuple[int, ...] = ()
@@ -71,16 +82,16 @@ def needs_purge(store: Store) -> bool:
     return _stage(store) is not None
 
 
-def due_of(store: Store) -> Due:
+def due_of(store: Store) -> DueErasure:
     """What waits to be erased; stores of the first days only know that something does."""
     with store.catalog.reading() as db:
         if _stage_in(db) is None:
-            return Due()
+            return DueErasure()
         if not _has_table(db):
-            return Due(due_ms=0)
+            return DueErasure(due_ms=0)
         ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
         due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
-    return Due(ids, due_ms if type(due_ms) is int else 0)  # of what is damaged: at once
+    return DueErasure(ids, due_ms if type(due_ms) is int else 0)  # of what is damaged: at once
 
 
 def awaits_erasure(store: Store, record_id: int) -> bool:
@@ -174,7 +185,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
         return blank.nbytes
 
 
-def settle(store: Store, ids: Collection[int]) -> None:
+def mark_erased(store: Store, ids: Collection[int]) -> None:
     """These ids are erased; when no others are due, neither is an erasure."""
     with store.lock, store.noting_failure(), store.catalog.writing() as connection:
         if _has_table(connection):
@@ -194,7 +205,7 @@ def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
             )
 
 
-def left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]:
+def ids_left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]:
     """Which of those ids the dead slots of a partition still hold, or may hold; of any, if none.
 
     The catalog says which slots are dead, because flags may be damaged; so may the id of a record

@@ -21,10 +21,10 @@ from spector.store.catalog import APPLICATION_ID, BACKUP_NOTE, RELAXED_LOG, UNSY
 from spector.store.core import Store
 from spector.store.erasure.catalog import DUE, STAGES
 from spector.store.erasure.patterns import LEAST_BYTES, Finder
-from spector.store.erasure.words import terms_of
+from spector.store.erasure.words import living_terms
 from spector.store.files import LOCK_NAME
 
-__all__ = ["Said", "escaped", "leaves"]
+__all__ = ["LivingMentions", "escape_json", "leaf_texts"]
 
 #: memories that are read in one look at the catalog, and bytes of theirs; of one of them all
 _AT_ONCE: Final = 2000
@@ -58,7 +58,7 @@ _LOCK_BYTES: Final = 256
 _MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
 
 
-class Said:
+class LivingMentions:
     """What a store says of some pieces, and of what the caller named."""
 
     def __init__(
@@ -85,25 +85,25 @@ class Said:
         rest, strict = self._sought - self.pieces, Finder(self._sought_exactly - self.exactly)
         if not (rest or self._given) and strict.done:
             return
-        exact, plain, named = Finder(rest), _Plain(rest), _Named(self._given)
-        plain.drop(_found(exact, _itself(store), self.pieces))
+        exact, plain, named = Finder(rest), _FoldedPieces(rest), _GivenNeedles(self._given)
+        plain.drop(_found(exact, _store_values(store), self.pieces))
         for rows in _memories(store):
             values = _Values()
             for record_id, row in rows:
                 values.add(record_id, b"".join(row[: len(_CONTENT)]))
                 values.add(record_id, b"".join(row[len(_CONTENT) :]))
-                for leaf in _meant(row):  # an index has tags as they are
+                for leaf in _json_texts(row):  # an index has tags as they are
                     values.add(record_id, leaf.encode("utf-8", "replace"))
-                for text in _as_written(row):  # and an export has texts as JSON
+                for text in _escaped_texts(row):  # and an export has texts as JSON
                     values.add(record_id, text)
             plain.drop(_found(exact, values, self.pieces))
             if not strict.done:
-                _found(strict, _to_the_letter(rows), self.exactly)
+                _found(strict, _exact_values(rows), self.exactly)
             named.look_at_bytes(values)
             if plain.wanted or named.texts_wanted:
                 values = _Values()
                 for record_id, row in rows:
-                    values.add(record_id, _bare_row(row))
+                    values.add(record_id, _folded_row(row))
                 found = plain.look(values)
                 exact.found(found)
                 self.pieces |= found
@@ -113,7 +113,7 @@ class Said:
         self.ids |= named.ids
         if left := rest - self.pieces:  # in the words of the full text: small letters, stemmed
             exact = Finder(left)
-            for terms in terms_of(store.catalog):
+            for terms in living_terms(store.catalog):
                 values = _Values()
                 for term in terms:
                     values.add(0, term)
@@ -157,7 +157,7 @@ class _Values:
                 yield piece, self._ids[n - 1]
 
 
-class _Plain:
+class _FoldedPieces:
     """Pieces as they are without accents: files of words have them so, and in small letters.
 
     So a piece that is in small letters may be of a memory that writes it in another way.
@@ -170,7 +170,7 @@ class _Plain:
             text = _text_of(piece)
             if text is None or text != text.lower():
                 continue
-            plain = bare(text).encode()
+            plain = fold_text(text).encode()
             if len(plain) >= LEAST_BYTES or plain == piece:  # what is next to nothing is anywhere
                 self.wanted.setdefault(plain, set()).add(piece)
         self._plain_of = {piece: plain for plain, of in self.wanted.items() for piece in of}
@@ -195,11 +195,11 @@ class _Plain:
         return found
 
 
-class _Named:
+class _GivenNeedles:
     """Who says what the caller named: every one, for a receipt counts them."""
 
     def __init__(self, given: Collection[bytes]) -> None:
-        texts = {bare(text).encode() for each in given if (text := _text_of(each)) is not None}
+        texts = {fold_text(text).encode() for each in given if (text := _text_of(each)) is not None}
         self._texts = Finder(texts - {b""})
         self._bytes = Finder(each for each in given if _text_of(each) is None)
         self.ids: set[int] = set()
@@ -223,7 +223,7 @@ class _Named:
             self.ids.update(record_id for _, record_id in values.search(finder))
 
 
-def _itself(store: Store) -> _Values:
+def _store_values(store: Store) -> _Values:
     """What the store says of itself."""
     values = _Values()
     with store.catalog.reading() as db:
@@ -263,45 +263,45 @@ def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
         yield rows
 
 
-def _to_the_letter(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
+def _exact_values(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
     """What memories say, each value apart, as it is and as JSON has it: so anybody may write it."""
     values = _Values()
     for record_id, row in rows:
         for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
             if name != "parents":  # ids are no saying of its own
                 values.add(record_id, value)
-        for leaf in _meant(row):
+        for leaf in _json_texts(row):
             values.add(record_id, leaf.encode("utf-8", "replace"))
-        for text in _as_written(row):
+        for text in _escaped_texts(row):
             values.add(record_id, text)
     return values
 
 
-def _bare_row(row: list[bytes]) -> bytes:
+def _folded_row(row: list[bytes]) -> bytes:
     """What a memory says without accents, in small letters; of JSON what it means, too."""
     texts = [value.decode("utf-8", "replace") for value in row if value]
-    texts += _meant(row)
-    return bare("\0".join(texts)).encode("utf-8", "replace")
+    texts += _json_texts(row)
+    return fold_text("\0".join(texts)).encode("utf-8", "replace")
 
 
-def _meant(row: list[bytes]) -> list[str]:
+def _json_texts(row: list[bytes]) -> list[str]:
     """Texts of a memory that JSON writes in another way than they are."""
     texts: list[str] = []
     for value in row:
         if b"\\" in value and value[:1] in (b"[", b"{"):
             with contextlib.suppress(ValueError, RecursionError):
-                texts += leaves(json.loads(value.decode("utf-8", "replace")))
+                texts += leaf_texts(json.loads(value.decode("utf-8", "replace")))
     return texts
 
 
-def _as_written(row: list[bytes]) -> Iterator[bytes]:
+def _escaped_texts(row: list[bytes]) -> Iterator[bytes]:
     """Texts and labels of a memory that JSON writes in another way than they are."""
     for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
         if name not in _JSON and _WRITTEN.search(value):
-            yield escaped(value.decode("utf-8", "replace")).encode("utf-8", "replace")
+            yield escape_json(value.decode("utf-8", "replace")).encode("utf-8", "replace")
 
 
-def escaped(text: str) -> str:
+def escape_json(text: str) -> str:
     """A text as it stands in the JSON of the catalog and of exports."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
@@ -313,7 +313,7 @@ def _text_of(data: bytes) -> str | None:
         return None
 
 
-def bare(text: str) -> str:
+def fold_text(text: str) -> str:
     """In small letters without accents, so that people mean the same by what is the same."""
     if text.isascii():
         return text.lower()
@@ -337,7 +337,7 @@ class _Unmarked(dict[int, int | None]):
 _UNMARKED: Final = _Unmarked()
 
 
-def leaves(value: Any) -> Iterator[str]:
+def leaf_texts(value: Any) -> Iterator[str]:
     """Every string and number in metadata, keys included."""
     if isinstance(value, str):
         yield value
@@ -346,7 +346,7 @@ def leaves(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield key
-            yield from leaves(each)
+            yield from leaf_texts(each)
     elif isinstance(value, Iterable):
         for each in value:
-            yield from leaves(each)
+            yield from leaf_texts(each)

@@ -25,14 +25,14 @@ from spector.process import managed
 from spector.records import Residue, Verification
 from spector.store.catalog import CATALOG_NAME, Row, tags_json, to_json
 from spector.store.core import Store
-from spector.store.erasure.living import Said, escaped, leaves
+from spector.store.erasure.living import LivingMentions, escape_json, leaf_texts
 from spector.store.erasure.patterns import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.erasure.words import WordCheck, words_left
-from spector.store.files import LOCK_NAME, Bytes, File, written
+from spector.store.files import LOCK_NAME, Bytes, File, written_ranges
 from spector.store.partitions import Segment, idx_of
 from spector.store.words import is_words
 
-__all__ = ["Needles", "strange_files", "verify"]
+__all__ = ["Needles", "foreign_files", "verify"]
 
 #: what somebody asks for by name may be a little shorter, and be found by chance: four given bytes
 #: stand once in 4 GiB of random ones
@@ -83,7 +83,7 @@ class Needles:
         self.given.append(data)
         if len(forms) > 1:  # a text
             self.texts.append(data.decode())
-            forms += [escaped(form.decode()).encode() for form in forms]
+            forms += [escape_json(form.decode()).encode() for form in forms]
         for form in dict.fromkeys(forms):
             self._take("given", form)
 
@@ -109,11 +109,11 @@ class Needles:
         self.ids.append(row.id)
         self.texts.append(row.text)
         values = [("text", row.text)]
-        values += (("metadata", leaf) for leaf in leaves(row.metadata))
+        values += (("metadata", leaf) for leaf in leaf_texts(row.metadata))
         values += (("tags", tag) for tag in row.tags)
         labels = (row.session_id, row.agent_id, row.user_id, row.role, row.source)
         values += (("label", label) for label in labels if label)
-        values += [(kind, escaped(value)) for kind, value in values]  # as exports have them
+        values += [(kind, escape_json(value)) for kind, value in values]  # as exports have them
         values.append(("metadata", row.metadata_json or to_json(row.metadata) or ""))
         values.append(("tags", tags_json(row.tags) or ""))
         for kind, value in dict.fromkeys(values):
@@ -146,8 +146,8 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     failed: list[str] = []
     for each, name in _files(store, others):
         shown = name if each is store else f"memory of this process, {name}"
-        with _telling(failed, shown), _opened(each, name) as file:
-            lives = _Lives(each, name)
+        with _noting_failures(failed, shown), _open_file(each, name) as file:
+            lives = _LivingSlots(each, name)
             for piece, offset in wanted.search(_blocks(file, wanted.longest)):
                 # a living record has the same numbers in its own right; a dead one has not
                 if lives.at(offset):
@@ -159,17 +159,17 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
             total += file.size()
         wanted.begin()
     words = WordCheck(0, 0)
-    with _telling(failed, CATALOG_NAME):
+    with _noting_failures(failed, CATALOG_NAME):
         words = words_left(store.catalog, needles.texts)
     own |= _own_names(store)  # with what commits have made since, and what they have removed
     hits = [hit._replace(ours=hit.ours or _is_own(hit.where, own)) for hit in hits]
-    said = Said(
+    mentions = LivingMentions(
         {hit.piece for hit in hits if hit.ours}, {hit.piece for hit in hits if not hit.ours},
         needles.given,
     )
     for each in (store, *others):
-        with _telling(failed, CATALOG_NAME):
-            said.look(each)
+        with _noting_failures(failed, CATALOG_NAME):
+            mentions.look(each)
     # the catalog and its log have records of the living that are on their way to a partition
     alive |= _vectors_of_the_living(
         (store, *others),
@@ -180,7 +180,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     )
     left = [
         hit for hit in hits
-        if hit.piece not in (said.pieces if hit.ours else said.exactly)
+        if hit.piece not in (mentions.pieces if hit.ours else mentions.exactly)
         and not (hit.piece in alive and _is_log(hit.where))
     ]
     residue = [
@@ -191,15 +191,15 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     left_of = {owner for hit in left for owner in needles.pieces.owners(hit.piece)}
     return Verification(
         needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
-        shared=len(alive | said.pieces | said.exactly),
-        living=tuple(sorted(said.ids)), files=files, bytes=total,
+        shared=len(alive | mentions.pieces | mentions.exactly),
+        living=tuple(sorted(mentions.ids)), files=files, bytes=total,
         residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
         # of a word nobody knows whose it was
         left_of=tuple(sorted(needles.ids if words.left else left_of)),
     )
 
 
-def strange_files(store: Store) -> tuple[str, ...]:
+def foreign_files(store: Store) -> tuple[str, ...]:
     """Names of files in the directory that the store did not make."""
     if not store.files.durable:
         return ()
@@ -241,7 +241,7 @@ def _shown(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _telling(failed: list[str], name: str) -> Iterator[None]:
+def _noting_failures(failed: list[str], name: str) -> Iterator[None]:
     """Write down what cannot be read; a file that is gone by now has nothing to say."""
     try:
         yield
@@ -252,7 +252,7 @@ def _telling(failed: list[str], name: str) -> Iterator[None]:
 
 
 @managed
-def _opened(store: Store, name: str) -> Iterator[File]:
+def _open_file(store: Store, name: str) -> Iterator[File]:
     """A file of the store to read; the catalog's through a descriptor that outlives us."""
     if name == CATALOG_NAME:
         yield store.catalog.raw_file(store.files)
@@ -266,7 +266,7 @@ def _opened(store: Store, name: str) -> Iterator[File]:
 
 def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
     """(offset, bytes) of a file, each block with the end of the one before it."""
-    for low, end in written(file):
+    for low, end in written_ranges(file):
         # zeros that nobody has written are not searched, but what is sought may begin or end there
         at, tail = low, bytes(min(low, overlap))
         while at < end and (data := file.read_at(at, min(_BLOCK_BYTES, end - at))):
@@ -304,7 +304,7 @@ def _vectors_of_the_living(stores: Iterable[Store], pieces: set[bytes]) -> set[b
     return found
 
 
-class _Lives:
+class _LivingSlots:
     """Which places of a file are inside living records."""
 
     def __init__(self, store: Store, name: str) -> None:

@@ -23,7 +23,7 @@ from spector.process import managed
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
 from spector.store.sqlite import connected
 
-__all__ = ["WordCheck", "terms_of", "words_left"]
+__all__ = ["WordCheck", "living_terms", "words_left"]
 
 #: bits of a page's key above its number: height of a node, and whether it is of another kind
 _NOT_A_LEAF_SHIFT: Final = 31
@@ -52,13 +52,13 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
         terms = words.execute("SELECT CAST(term AS BLOB) FROM words")
         wanted = np.sort(np.fromiter((hash(term) for (term,) in terms), np.int64))
         with catalog.reading() as db:
-            there = _like(_terms(db, catalog.path), wanted) if len(wanted) else set()
+            there = _with_hashes(_terms(db, catalog.path), wanted) if len(wanted) else set()
             left = there.difference(_living(db, there))
         # and of what has the hash of another it is asked whether it is that other
         return WordCheck(len(wanted), sum(_has(words, "words", term) for term in left))
 
 
-def _like(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
+def _with_hashes(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
     """Those with one of these hashes, which are sorted."""
     found: set[bytes] = set()
     while some := list(itertools.islice(terms, _TERMS_AT_ONCE)):
@@ -68,7 +68,7 @@ def _like(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
     return found
 
 
-def terms_of(catalog: Catalog) -> Iterator[list[bytes]]:
+def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
     """The words of living memories, many at once, as the index writes them.
 
     That is in small letters, stemmed ("allergi" of "allergy") and with its own idea of accents.

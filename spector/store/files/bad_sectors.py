@@ -16,8 +16,19 @@ from spector.errors import StoreError
 from spector.store.files.protocol import File, Files
 
 __all__ = [
-    "Raw", "Stretch", "first_bytes", "is_io_error", "is_of_disk", "join", "name_some",
-    "read_around", "read_file", "read_raw", "spans", "unread_in", "written",
+    "Raw",
+    "Stretch",
+    "describe_ranges",
+    "first_bytes",
+    "is_io_error",
+    "is_of_disk",
+    "join_ranges",
+    "name_some",
+    "read_around",
+    "read_file",
+    "read_raw",
+    "unreadable_stretches",
+    "written_ranges",
 ]
 
 #: an operating system reads whole pages: what one cannot give is lost as a whole
@@ -50,7 +61,7 @@ class _Mapped(Protocol):
     def size(self) -> int: ...
 
 
-def written(file: _Mapped) -> Iterator[tuple[int, int]]:
+def written_ranges(file: _Mapped) -> Iterator[tuple[int, int]]:
     """(first, end) of the bytes of a file that somebody may have written, in order.
 
     Between them, and behind the last, are long stretches of zeros that take no room on the disk.
@@ -98,7 +109,7 @@ def read_around(
             failures += 1
             if failures > _PATIENCE:
                 behind = _edge(file, at - at % _PAGE, end)
-            bad = join(bad, [(at, behind)])
+            bad = join_ranges(bad, [(at, behind)])
             at, step = behind, _PAGE
             continue
         if not data:  # somebody has cut it off meanwhile
@@ -144,7 +155,7 @@ def _edge(file: _Readable, low: int, end: int) -> int:
     return high
 
 
-def join(bad: list[tuple[int, int]], more: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def join_ranges(bad: list[tuple[int, int]], more: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Ranges and those behind them, with the ones that touch made one."""
     out = list(bad)
     for low, high in more:
@@ -154,7 +165,7 @@ def join(bad: list[tuple[int, int]], more: list[tuple[int, int]]) -> list[tuple[
     return out
 
 
-def spans(bad: list[tuple[int, int]]) -> str:
+def describe_ranges(bad: list[tuple[int, int]]) -> str:
     """Ranges of bytes in words."""
     return "bytes " + ", ".join(f"{low} to {high - 1}" for low, high in bad)
 
@@ -270,7 +281,7 @@ def _blocks(
         block, unread = read_around(file, at, min(_BLOCK_BYTES, end - at), within_bad=within)
         if not block:
             return
-        bad[:] = join(bad, unread)
+        bad[:] = join_ranges(bad, unread)
         at += len(block)
         yield block
 
@@ -281,10 +292,10 @@ def _stretches(
     return tuple(Stretch(name, low, high, file.why) for low, high in bad)
 
 
-def unread_in(name: str, file: File) -> tuple[Stretch, ...]:
+def unreadable_stretches(name: str, file: File) -> tuple[Stretch, ...]:
     """What the disk cannot read of all that was written to an open file."""
     noting, bad = _Noting(file), list[tuple[int, int]]()
-    for low, high in written(file):
+    for low, high in written_ranges(file):
         for _ in _blocks(noting, low, high, bad):
             pass
     return _stretches(name, bad, noting)

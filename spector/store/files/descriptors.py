@@ -7,10 +7,10 @@ from io import FileIO
 
 from spector.process import held_by_calling
 
-__all__ = ["opened"]
+__all__ = ["open_descriptor"]
 
 
-def opened(path: str, flags: int, mode: int = 0o600) -> FileIO:
+def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
     """Open a file that is none of a directory's; what is returned closes itself when let go of.
 
     That happens in C, where no signal is handled, unlike in a ``__del__``.

@@ -19,17 +19,17 @@ import numpy as np
 from spector.errors import StoreError, StoreNotFoundError
 from spector.process import Sole
 from spector.store.files import syncing
-from spector.store.files.bad_sectors import join, read_around, written
-from spector.store.files.descriptors import opened
+from spector.store.files.bad_sectors import join_ranges, read_around, written_ranges
+from spector.store.files.descriptors import open_descriptor
 from spector.store.files.guards import (
     OPEN_FLAGS,
-    made_private,
+    make_private_folder,
     refuse_strange_folders,
-    regular,
+    require_regular,
     tighten,
 )
 from spector.store.files.maps import Map, populate
-from spector.store.files.os_errors import translated, typed_os_error
+from spector.store.files.os_errors import translate_os_errors, typed_os_error
 from spector.store.files.protocol import Bytes
 
 __all__ = ["DiskFile", "DiskFiles"]
@@ -53,23 +53,23 @@ class DiskFile(Sole):
         return -1 if held.closed else held.fileno()
 
     def read_at(self, offset: int, length: int) -> bytes:
-        with translated("read", self._path):
+        with translate_os_errors("read", self._path):
             return os.pread(self._fd, length, offset)
 
     def write_at(self, offset: int, data: bytes | memoryview) -> None:
         view = memoryview(data).cast("B")
-        with translated("write", self._path):
+        with translate_os_errors("write", self._path):
             while view:
                 written = os.pwrite(self._fd, view, offset)
                 view = view[written:]
                 offset += written
 
     def size(self) -> int:
-        with translated("stat", self._path):
+        with translate_os_errors("stat", self._path):
             return os.fstat(self._fd).st_size
 
     def extent(self, offset: int) -> tuple[int, int] | None:
-        with translated("look for what was written to", self._path):
+        with translate_os_errors("look for what was written to", self._path):
             try:
                 first = os.lseek(self._fd, offset, os.SEEK_DATA)
                 return first, os.lseek(self._fd, first, os.SEEK_HOLE)
@@ -81,7 +81,7 @@ class DiskFile(Sole):
                 return (offset, size) if offset < size else None
 
     def extend(self, size: int) -> None:
-        with translated("allocate space for", self._path):
+        with translate_os_errors("allocate space for", self._path):
             present = os.fstat(self._fd).st_size
             if size <= present:
                 return
@@ -101,7 +101,7 @@ class DiskFile(Sole):
                     present += os.pwrite(self._fd, chunk[: size - present], present)
 
     def map(self, length: int) -> Bytes:
-        with translated("map", self._path):
+        with translate_os_errors("map", self._path):
             if self.size() < length:
                 raise StoreError(
                     f"cannot map {self._path}: it has {self.size()} bytes, expected {length}",
@@ -110,7 +110,7 @@ class DiskFile(Sole):
             return np.asarray(Map(self._fd, length))
 
     def sync(self) -> None:
-        with translated("sync", self._path):
+        with translate_os_errors("sync", self._path):
             syncing.sync_data(self._fd)
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class DiskFiles:
 
     def __init__(self, root: str) -> None:
         # resolved once: a link that is pointed elsewhere later must not split a store in two
-        with translated("find", root):  # the current directory may be gone
+        with translate_os_errors("find", root):  # the current directory may be gone
             self.root = os.path.realpath(root)
         self._discarded: set[str] = set()
 
@@ -134,7 +134,7 @@ class DiskFiles:
         Each name is synced before anything is put below it. Only the lowest directory that is
         there already may have been made by a process that was killed before it came to that.
         """
-        with translated("create", self.root):
+        with translate_os_errors("create", self.root):
             missing, lowest = [], self.root
             while not os.path.isdir(lowest) and lowest != os.path.dirname(lowest):
                 missing.append(lowest)
@@ -143,7 +143,7 @@ class DiskFiles:
                 syncing.sync_folder(os.path.dirname(lowest))
             for path in reversed(missing):
                 with contextlib.suppress(FileExistsError):
-                    made_private(path) if path == self.root else os.mkdir(path)
+                    make_private_folder(path) if path == self.root else os.mkdir(path)
                 self._sync_directory(os.path.dirname(path))
 
     def is_empty(self) -> bool:
@@ -153,7 +153,7 @@ class DiskFiles:
                 f"cannot open a store at {self.root}: it is a file",
                 hint="pass the path of a directory",
             )
-        with translated("list", self.root):
+        with translate_os_errors("list", self.root):
             try:
                 return not os.listdir(self.root)
             except FileNotFoundError:
@@ -165,12 +165,12 @@ class DiskFiles:
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> DiskFile:
         path = self._path(name)
         flags = OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY)
-        with translated("create" if create else "open", path):
+        with translate_os_errors("create" if create else "open", path):
             refuse_strange_folders(self.root, name)
             if create:
                 directory = os.path.dirname(path)
                 if not os.path.isdir(directory):
-                    made_private(directory)
+                    make_private_folder(directory)
                 if _holds_nothing(directory):  # a killed process may have made it, and not synced
                     self._sync_directory(os.path.dirname(directory))
                 flags |= os.O_CREAT | os.O_EXCL
@@ -178,18 +178,18 @@ class DiskFiles:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(path)
                     self._discarded.discard(name)
-            held = opened(path, flags)
-            regular(held, path, created=create)
+            held = open_descriptor(path, flags)
+            require_regular(held, path, created=create)
             return DiskFile(held, path)
 
     def glance(
         self, name: str, head: int, *, writable: bool, most: int
     ) -> tuple[bytes, Bytes]:
         path = self._path(name)
-        try:  # not ``translated``: opening a store does this for each of a thousand partitions
+        try:  # without a context manager: opening a store does this for a thousand partitions
             refuse_strange_folders(self.root, name)
-            held = opened(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
-            size = min(regular(held, path).st_size, most)
+            held = open_descriptor(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
+            size = min(require_regular(held, path).st_size, most)
             fd = held.fileno()
             try:
                 return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NO_BYTES
@@ -204,7 +204,7 @@ class DiskFiles:
         path = self._path(name)
         try:
             refuse_strange_folders(self.root, name)
-            held = opened(path, OPEN_FLAGS | os.O_RDONLY)
+            held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
             try:
                 status = os.fstat(held.fileno())
                 if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= most:
@@ -243,7 +243,7 @@ class DiskFiles:
         return sorted(os.path.relpath(path, self.root).replace(os.sep, "/") for path in found)
 
     def size_of(self, name: str) -> int:
-        with translated("stat", self._path(name)):
+        with translate_os_errors("stat", self._path(name)):
             status = os.lstat(self._path(name))
             return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
@@ -257,13 +257,13 @@ class DiskFiles:
 
     def replace(self, source: str, target: str) -> None:
         before, after = self._path(source), self._path(target)
-        with translated("rename", before):
+        with translate_os_errors("rename", before):
             refuse_strange_folders(self.root, source)
             refuse_strange_folders(self.root, target)
             os.replace(before, after)
 
     def remove(self, name: str) -> None:
-        with translated("remove", self._path(name)):
+        with translate_os_errors("remove", self._path(name)):
             refuse_strange_folders(self.root, name)
             os.unlink(self._path(name))
 
@@ -295,21 +295,21 @@ class DiskFiles:
 
         Returns the ranges of bytes that the disk cannot read: the copy has zeros there. An error
         names the side that it came from: a disk that is full is never the source's. What somebody
-        has made a file longer by without writing to it (see ``written``) is not copied.
+        has made a file longer by without writing to it (see ``written_ranges``) is not copied.
         """
         path = self._path(name)
         try:
-            with translated("read", path):
-                held = opened(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with translate_os_errors("read", path):
+                held = open_descriptor(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except StoreNotFoundError:
             return []
-        regular(held, path)
+        require_regular(held, path)
         bad = list[tuple[int, int]]()
         with (
             contextlib.closing(DiskFile(held, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,
         ):
-            for offset, end in written(source):
+            for offset, end in written_ranges(source):
                 while offset < end:
                     within = bool(bad) and bad[-1][1] == offset
                     length = min(_COPIED_AT_ONCE, end - offset)
@@ -317,7 +317,7 @@ class DiskFiles:
                     if not block:  # cut off meanwhile
                         break
                     target.write_at(offset, block)
-                    offset, bad = offset + len(block), join(bad, unread)
+                    offset, bad = offset + len(block), join_ranges(bad, unread)
         return bad
 
     def protect(self, name: str) -> None:
@@ -331,7 +331,7 @@ class DiskFiles:
         return f"{self.root}/{name}"
 
     def _sync_directory(self, path: str) -> None:
-        with translated("sync directory", path):
+        with translate_os_errors("sync directory", path):
             syncing.sync_folder(path)
 
 

@@ -19,8 +19,8 @@ from spector.errors import StoreError
 from spector.process import kind_of
 
 __all__ = [
-    "OPEN_FLAGS", "identity", "identity_if_any", "made_private",
-    "refuse_other_than_files", "refuse_strange_folders", "regular", "tighten",
+    "OPEN_FLAGS", "identity", "identity_if_any", "make_private_folder",
+    "refuse_other_than_files", "refuse_strange_folders", "require_regular", "tighten",
 ]
 
 #: never through a link in the last place, and never waiting for the other end of a pipe
@@ -31,7 +31,7 @@ _HINT: Final = (
 )
 
 
-def regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result:
+def require_regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result:
     """What is behind a descriptor, which is closed if that is no regular file.
 
     A file that was ``created`` belongs to its owner alone, whatever the umask.
@@ -95,7 +95,7 @@ def identity_if_any(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def made_private(path: str) -> None:
+def make_private_folder(path: str) -> None:
     """Make a directory for its owner alone, whatever the umask."""
     os.mkdir(path, 0o700)
     if stat.S_IMODE(os.lstat(path).st_mode) & 0o777 != 0o700:

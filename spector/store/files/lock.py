@@ -34,9 +34,9 @@ from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
 from spector.process import Sole, WeakList, managed
-from spector.store.files.descriptors import opened
-from spector.store.files.guards import OPEN_FLAGS, regular
-from spector.store.files.os_errors import translated
+from spector.store.files.descriptors import open_descriptor
+from spector.store.files.guards import OPEN_FLAGS, require_regular
+from spector.store.files.os_errors import translate_os_errors
 from spector.store.files.watched import Watched
 
 try:
@@ -44,7 +44,10 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DEAD_HOLDER_WAIT_S", "LOCK_NAME", "Word", "WriterLock", "last_word", "no_writer"]
+__all__ = [
+    "DEAD_HOLDER_WAIT_S", "LOCK_NAME", "DurableMark", "WriterLock", "read_durable_mark",
+    "without_writer",
+]
 
 LOCK_NAME: Final = "LOCK"
 #: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
@@ -61,7 +64,7 @@ _BOTH = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class DurableMark:
     """What a writer knew for certain: so many changes of that store are durable."""
 
     uuid: bytes
@@ -72,23 +75,23 @@ class Word:
         return b"%s %08x\n" % (body, zlib.crc32(body))
 
     @staticmethod
-    def read(raw: bytes) -> Word | None:
+    def read(raw: bytes) -> DurableMark | None:
         """The word in the content of a lock's file, if it has one."""
         try:
             uuid, seq, _ = raw[_FIRST:].split()
-            found = Word(bytes.fromhex(uuid.decode()), int(seq, 16))
+            found = DurableMark(bytes.fromhex(uuid.decode()), int(seq, 16))
         except (ValueError, UnicodeDecodeError):
             return None
         return found if raw[_FIRST:] == found.line() else None
 
 
-def last_word(root: str) -> Word | None:
+def read_durable_mark(root: str) -> DurableMark | None:
     """The word of whoever wrote last to the store in a directory. To be read before the catalog."""
     fd = _lock_file(os.path.join(root, LOCK_NAME))
     if fd is None:
         return None
     try:
-        return Word.read(os.pread(fd.fileno(), _BOTH, 0))
+        return DurableMark.read(os.pread(fd.fileno(), _BOTH, 0))
     except OSError:
         return None
     finally:
@@ -111,19 +114,19 @@ class WriterLock(Sole):
         path = os.path.join(root, LOCK_NAME)
         self._speaks = speaks
         #: the last writer's at first
-        self.word: Word | None = None
+        self.mark: DurableMark | None = None
         self.pid = os.getpid()
         self._held: FileIO | None = None
-        with translated("open", path):
+        with translate_os_errors("open", path):
             # a link here would have the file behind it emptied below
-            held = self._held = opened(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
-            regular(held, path, created=True)
+            held = self._held = open_descriptor(path, OPEN_FLAGS | os.O_RDWR | os.O_CREAT)
+            require_regular(held, path, created=True)
         try:
             self.identity = _identity_of(self._fd)
             self._file = Watched(path, _LOST, _LOST, self.identity)
             self._acquire(root)
             with contextlib.suppress(OSError):  # the content is a courtesy; the lock the promise
-                self.word = Word.read(os.pread(self._fd, _BOTH, 0))
+                self.mark = DurableMark.read(os.pread(self._fd, _BOTH, 0))
                 os.ftruncate(self._fd, self._write())
         except BaseException:
             self.release()
@@ -170,7 +173,7 @@ class WriterLock(Sole):
     def record_durable(self, uuid: bytes, change_seq: int) -> None:
         """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
         if self._fd >= 0 and self._speaks:
-            self.word = Word(uuid, change_seq)
+            self.mark = DurableMark(uuid, change_seq)
             with contextlib.suppress(OSError):
                 self._write()
 
@@ -188,8 +191,8 @@ class WriterLock(Sole):
 
     def _write(self) -> int:
         """Both lines in one write, so that no word is lost between two."""
-        word = b"" if self.word is None else self.word.line()
-        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self.pid, word), 0)
+        mark = b"" if self.mark is None else self.mark.line()
+        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self.pid, mark), 0)
 
     def release(self) -> None:
         """Give the lock up. Idempotent.
@@ -208,7 +211,7 @@ class WriterLock(Sole):
 
 
 @managed
-def no_writer(root: str) -> Iterator[None]:
+def without_writer(root: str) -> Iterator[None]:
     """Until the end nobody opens the store for writing; leaves no trace in its directory.
 
     Raises:
@@ -232,8 +235,8 @@ def no_writer(root: str) -> Iterator[None]:
 def _lock_file(path: str) -> FileIO | None:
     """A descriptor of the lock's file; None when nobody can have locked it, or it is not ours."""
     try:
-        held = opened(path, OPEN_FLAGS | os.O_RDONLY)
-        regular(held, path)
+        held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
+        require_regular(held, path)
     except (OSError, StoreError):  # never opened here, or a pipe, which would be waited for
         return None
     return held
@@ -270,7 +273,7 @@ def _refuse_own(fd: int, root: str) -> None:
 
 
 def _is_shared(fd: int, *, keep: bool = False) -> bool:
-    """Whether those who have the lock, if any, only keep writers out: see ``no_writer``.
+    """Whether those who have the lock, if any, only keep writers out: see ``without_writer``.
 
     Args:
         keep: do so, too, from now on.

@@ -14,14 +14,14 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 
-__all__ = ["is_missing", "is_time_limit", "translated", "typed_os_error"]
+__all__ = ["is_missing", "is_time_limit", "translate_os_errors", "typed_os_error"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextlib.contextmanager
-def translated(action: str, path: str) -> Iterator[None]:
+def translate_os_errors(action: str, path: str) -> Iterator[None]:
     """Turn an ``OSError`` into the typed error a user can act on."""
     try:
         yield

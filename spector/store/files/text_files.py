@@ -18,9 +18,9 @@ from io import FileIO
 
 from spector.process import open_given
 from spector.store.files import syncing
-from spector.store.files.descriptors import opened
-from spector.store.files.guards import OPEN_FLAGS, regular
-from spector.store.files.os_errors import translated
+from spector.store.files.descriptors import open_descriptor
+from spector.store.files.guards import OPEN_FLAGS, require_regular
+from spector.store.files.os_errors import translate_os_errors
 
 try:
     import fcntl
@@ -37,7 +37,7 @@ _ATTEMPTS = 5
 def read_lines(path: str) -> Iterator[tuple[int, str]]:
     """(line number, line) of a UTF-8 text file."""
     with (
-        translated("read", path),
+        translate_os_errors("read", path),
         open(open_given(path), encoding="utf-8", errors="strict") as lines,
     ):
         yield from enumerate(lines, start=1)
@@ -51,7 +51,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
     # a link cannot be there before us: the name is drawn at random, and must be a new one
     temporary = f"{path}.{secrets.token_hex(8)}{_END}"
     folder = os.path.dirname(path)
-    with translated("write", path):
+    with translate_os_errors("write", path):
         _remove_left(path)
         held = _nameless(folder or os.curdir)
         named = held is None
@@ -59,7 +59,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
             if held is None:
                 held = _named(temporary)
             else:
-                regular(held, temporary, created=True)
+                require_regular(held, temporary, created=True)
                 _lock(held.fileno())
             with os.fdopen(held.fileno(), "w", encoding="utf-8", closefd=False) as out:
                 for line in lines:
@@ -87,7 +87,7 @@ def _nameless(folder: str) -> FileIO | None:
     if flag is None:
         return None
     try:
-        held = opened(folder, flag | os.O_WRONLY | os.O_CLOEXEC)
+        held = open_descriptor(folder, flag | os.O_WRONLY | os.O_CLOEXEC)
     except OSError:  # a file with a name is made next, and says why if that fails too
         return None
     if not os.path.exists(_name_of(held.fileno())):  # no /proc here, so it could never get one
@@ -99,8 +99,8 @@ def _nameless(folder: str) -> FileIO | None:
 def _named(path: str) -> FileIO:
     """A new, locked file with a name; made again where another process removed it as a remnant."""
     for attempt in range(_ATTEMPTS):
-        held = opened(path, OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        regular(held, path, created=True)
+        held = open_descriptor(path, OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        require_regular(held, path, created=True)
         _lock(held.fileno())
         if os.path.exists(path) or attempt == _ATTEMPTS - 1:
             break
@@ -133,7 +133,7 @@ def _remove_left(path: str) -> None:
 
 
 def _remove_if_left(path: str) -> None:
-    held = opened(path, OPEN_FLAGS | os.O_RDONLY)
+    held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
     try:
         status = os.fstat(held.fileno())
         mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()

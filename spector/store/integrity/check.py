@@ -20,12 +20,12 @@ from spector.messages import counted
 from spector.records import MAX_PROBLEMS, CheckReport, Problem
 from spector.store.catalog import CATALOG_NAME, LOG_NAME, UNSYNCED, Catalog, SegmentRow
 from spector.store.core import TierFiles
-from spector.store.files import LOCK_NAME, Files, Raw, is_io_error, last_word, read_raw
+from spector.store.files import LOCK_NAME, Files, Raw, is_io_error, read_durable_mark, read_raw
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.check_disk import check_disk
 from spector.store.integrity.check_records import Expected, check_partition
 from spector.store.integrity.findings import Findings
-from spector.store.integrity.lost_commits import broken_log, lost_by_word, lost_in_log
+from spector.store.integrity.lost_commits import broken_log, lost_by_mark, lost_in_log
 from spector.store.integrity.redo import is_entry
 from spector.store.integrity.strays import STRANGE, judge, look_at
 from spector.store.partitions import idx_of, is_idx, problem_of_file
@@ -59,7 +59,7 @@ def check_files(
     started = time.perf_counter()
     found = Findings(limit)
     segments: list[SegmentRow] | None = None
-    word = last_word(files.root) if files.durable else None
+    mark = read_durable_mark(files.root) if files.durable else None
     check_disk(files, catalog, found)
     try:
         catalog.refuse_replaced()
@@ -79,7 +79,7 @@ def check_files(
             for name, message in notes_on_words(files, bytes.fromhex(meta["uuid"]), kernel):
                 found.note(name, message)
             with found.surviving():
-                lost = lost_by_word(word, meta, catalog.head(db).change_seq)
+                lost = lost_by_mark(mark, meta, catalog.head(db).change_seq)
                 if lost:
                     found.catalog("I18", lost)
         with found.surviving():

@@ -7,7 +7,7 @@ import contextlib
 from spector.errors import SpectorError, StoreError
 from spector.records import CheckReport
 from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog
-from spector.store.files import DiskFiles, Files, Stretch, name_some, unread_in
+from spector.store.files import DiskFiles, Files, Stretch, name_some, unreadable_stretches
 from spector.store.integrity.findings import Findings
 from spector.store.sqlite import SQL_ERRORS, LostTable, held, raw_file, read_table
 
@@ -23,7 +23,7 @@ def check_disk(files: Files, catalog: Catalog, found: Findings) -> None:
         return
     stretches: list[Stretch] = []
     with contextlib.suppress(SpectorError):  # SQLite tells of any other trouble
-        stretches += unread_in(CATALOG_NAME, catalog.raw_file(files))
+        stretches += unreadable_stretches(CATALOG_NAME, catalog.raw_file(files))
     stretches += _unread_in_log(files)
     if stretches:
         found.catalog_unread = True
@@ -36,7 +36,7 @@ def check_unopened(files: DiskFiles) -> CheckReport | None:
     stretches: list[Stretch] = []
     path = f"{files.root}/{CATALOG_NAME}"
     with contextlib.suppress(StoreError), held(path):
-        stretches += unread_in(CATALOG_NAME, raw_file(files, CATALOG_NAME, path))
+        stretches += unreadable_stretches(CATALOG_NAME, raw_file(files, CATALOG_NAME, path))
     stretches += _unread_in_log(files)
     _tell(stretches, (), found)
     return CheckReport(problems=tuple(found.problems)) if stretches else None
@@ -46,7 +46,7 @@ def _unread_in_log(files: Files) -> tuple[Stretch, ...]:
     with contextlib.suppress(StoreError):  # most often there is none
         log = files.open(LOG_NAME, writable=False)
         try:
-            return unread_in(LOG_NAME, log)
+            return unreadable_stretches(LOG_NAME, log)
         finally:
             log.close()
     return ()

@@ -29,12 +29,12 @@ from spector.errors import (
 from spector.layout import PARTITION_HEADER_BYTES
 from spector.messages import counted
 from spector.store.catalog import LOG_NAME, RELAXED_LOG, UNSYNCED, Catalog
-from spector.store.files import Files, Word
+from spector.store.files import DurableMark, Files
 from spector.store.partitions import unpack_header
 from spector.store.sqlite import Broken, broken_at, page_bytes, salts_of
 
 __all__ = [
-    "NAME", "broken_log", "lost_by_word", "lost_in_log", "lost_with", "records_in",
+    "NAME", "broken_log", "lost_by_mark", "lost_in_log", "lost_with", "records_in",
     "refuse_lost", "refuse_lost_schema", "stem_of", "unnamed_partitions",
 ]
 
@@ -44,7 +44,7 @@ _HINT = "restore a backup, or salvage what there is: spector check PATH --repair
 
 
 def refuse_lost(
-    files: Files, catalog: Catalog, meta: Mapping[str, str], word: Word | None
+    files: Files, catalog: Catalog, meta: Mapping[str, str], mark: DurableMark | None
 ) -> None:
     """Raise when the catalog is known to have lost commits. Nothing is changed.
 
@@ -55,7 +55,7 @@ def refuse_lost(
         CatalogCorruptError: it is behind the writer's word, or its log is damaged.
         PartitionCorruptError: there are partitions of commits that it does not have.
     """
-    lost = lost_by_word(word, meta, catalog.head().change_seq)
+    lost = lost_by_mark(mark, meta, catalog.head().change_seq)
     if lost:
         raise CatalogCorruptError(
             f"{catalog.path}: {lost}",
@@ -81,12 +81,12 @@ def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
         raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=_HINT)
 
 
-def lost_by_word(word: Word | None, meta: Mapping[str, str], change_seq: int) -> str:
+def lost_by_mark(mark: DurableMark | None, meta: Mapping[str, str], change_seq: int) -> str:
     """What the writer's word says of a catalog that ends at ``change_seq``; "" if nothing."""
-    if word is None or word.uuid.hex() != meta["uuid"] or word.change_seq <= change_seq:
+    if mark is None or mark.uuid.hex() != meta["uuid"] or mark.change_seq <= change_seq:
         return ""
     return (
-        f"the catalog ends at change {change_seq}, but change {word.change_seq} had become durable:"
+        f"the catalog ends at change {change_seq}, but change {mark.change_seq} had become durable:"
         " it has lost commits"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spector.errors import StoreError, StoreNotFoundError, StoreReadOnlyError
 from spector.store.catalog import CATALOG_NAME, Catalog, schema
 from spector.store.core import Store
-from spector.store.files import DiskFiles, last_word
+from spector.store.files import DiskFiles, read_durable_mark
 from spector.store.integrity import refuse_lost, refuse_lost_schema
 from spector.store.opening.attempt import UNBORN, Attempt, emptied, has_log
 from spector.store.opening.non_stores import has_partitions, holds_only, no_store_at
@@ -27,7 +27,7 @@ def open_reader(attempt: Attempt) -> Store:
         empty = files.is_empty() or holds_only(files.root, UNBORN)
         create = 'open it once with mode="rw" to create it, or ' if empty else ""
         raise no_store_at(files.root, f"{create}check the path")
-    word = last_word(files.root)
+    mark = read_durable_mark(files.root)
     catalog = _complete_catalog(files)
     attempt.made.append(catalog)
     try:
@@ -35,7 +35,7 @@ def open_reader(attempt: Attempt) -> Store:
         store = attempt.make_store(ReadStore, catalog, meta, writable=False)
         with translated_sql(catalog.path):
             store.view()
-            refuse_lost(files, catalog, meta, word)
+            refuse_lost(files, catalog, meta, mark)
             _refuse_lost_commits(store)
     except BaseException:
         attempt.give_up()

@@ -86,7 +86,7 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
     files, meta = attempt.files, catalog.validate()
     store = attempt.make_store(Store, catalog, meta, writable=True)
     with translated_sql(catalog.path):
-        refuse_lost(files, catalog, meta, lock.word)
+        refuse_lost(files, catalog, meta, lock.mark)
     store.record_durable = partial(lock.record_durable, store.uuid)
     if has_log(files):
         # A killed process may have written a commit and not synced it. We see it, and so will the

@@ -10,17 +10,17 @@ from spector.store.repair.identity import (
 from spector.store.repair.inspect import (
     RawStore,
 )
+from spector.store.repair.remnants import (
+    RecoveredCatalog,
+    read_partition,
+    recover_catalog,
+)
 from spector.store.repair.repair import (
     salvage,
 )
-from spector.store.repair.salvaged import (
+from spector.store.repair.salvage import (
     Identity,
     Salvage,
-)
-from spector.store.repair.salvaging import (
-    Remains,
-    read_partition,
-    read_remains,
 )
 from spector.store.repair.transplanting import (
     transplant,
@@ -29,12 +29,12 @@ from spector.store.repair.transplanting import (
 __all__ = [
     "Identity",
     "RawStore",
-    "Remains",
+    "RecoveredCatalog",
     "Salvage",
     "identify",
     "partitions_in",
     "read_partition",
-    "read_remains",
+    "recover_catalog",
     "refuse_newer",
     "salvage",
     "transplant",

@@ -21,15 +21,15 @@ from spector.messages import counted
 from spector.records import Loss
 from spector.store.catalog import UNSYNCED
 from spector.store.files import DiskFiles
-from spector.store.repair.salvaging import Remains, SavedPartition, whole_header
+from spector.store.repair.remnants import RecoveredCatalog, SavedPartition, whole_header
 
-__all__ = ["Fates", "behind", "stem_of", "survey"]
+__all__ = ["PartitionHistory", "later_partitions", "read_history", "stem_of"]
 
 _GENERATION = re.compile(r"(?:\.g\d+)?\.mem$")
 
 
 @dataclass(slots=True)
-class Fates:
+class PartitionHistory:
     """Of every memory that some partition has a sound image of."""
 
     #: id -> (path, slot) of its newest image
@@ -45,7 +45,9 @@ def stem_of(path: str) -> str:
     return _GENERATION.sub("", path)
 
 
-def survey(paths: Iterable[str], read: Callable[[str], SavedPartition | None]) -> Fates:
+def read_history(
+    paths: Iterable[str], read: Callable[[str], SavedPartition | None]
+) -> PartitionHistory:
     """Look at every partition once, in the order in which they were written."""
     found: list[tuple[tuple[int, int, int], str]] = []
     parts: dict[str, tuple[Any, Any, Any]] = {}
@@ -56,7 +58,7 @@ def survey(paths: Iterable[str], read: Callable[[str], SavedPartition | None]) -
         found.append((part.order, path))
         slots = np.flatnonzero(part.sound)
         parts[path] = slots, part.headers["id"][slots].copy(), part.alive[slots]
-    out = Fates()
+    out = PartitionHistory()
     days: dict[int, int] = {}
     for order, path in sorted(found):
         slots, ids, alive = parts[path]
@@ -77,19 +79,20 @@ def survey(paths: Iterable[str], read: Callable[[str], SavedPartition | None]) -
     return out
 
 
-def behind(
-    files: DiskFiles, remains: Remains, uuid: bytes, named: Mapping[int, Mapping[str, Any]]
+def later_partitions(
+    files: DiskFiles, recovered: RecoveredCatalog, uuid: bytes,
+    named: Mapping[int, Mapping[str, Any]],
 ) -> list[Loss]:
     """Partitions of commits that the catalog does not have; never of a relaxed writer's, whose
     newest commits a power cut may take back.
     """
-    if UNSYNCED in remains.meta or any(lost.table in ("*", "segment") for lost in remains.lost):
+    if UNSYNCED in recovered.meta or any(lost.table in ("*", "segment") for lost in recovered.lost):
         return []
     by_path = {str(row["path"]): row for row in named.values()}
     present = files.listing()
     # a generation that a compaction was about to put in the place of one that is there, or had
     known = {
-        stem_of(str(row["path"])) for row in remains.segments
+        stem_of(str(row["path"])) for row in recovered.segments
         if row["id"] not in named or row["path"] in present
     }
     out = []
@@ -103,7 +106,7 @@ def behind(
             if slots and stem_of(path) not in known:
                 reason = f"{counted(slots, 'record')} of this store that the catalog does not know"
                 out.append(Loss(file=path, reason=reason))
-        elif header["generation"] == row.get("generation") and _is_count(row) and (
+        elif header["generation"] == row.get("generation") and _has_counts(row) and (
             slots > row["slots"] or dead > row["slots"] - row["live"]
         ):
             reason = "it is of a later commit than the catalog, which has lost some"
@@ -111,7 +114,7 @@ def behind(
     return out
 
 
-def _is_count(row: Mapping[str, Any]) -> bool:
+def _has_counts(row: Mapping[str, Any]) -> bool:
     """Whether the row says how many slots and living memories its partition has."""
     live, slots = row.get("live"), row["slots"]
     return type(live) is int and slots is not None and 0 <= live <= slots

@@ -9,19 +9,19 @@ from spector._version import __version__
 from spector.errors import FormatVersionError, SpectorError, StoreError
 from spector.layout import FORMAT_VERSION, MAX_DIM
 from spector.store.files import DiskFiles
-from spector.store.repair.salvaged import Identity
-from spector.store.repair.salvaging import Remains, read_partition
+from spector.store.repair.remnants import RecoveredCatalog, read_partition
+from spector.store.repair.salvage import Identity
 
 __all__ = ["identify", "partitions_in", "refuse_newer"]
 
 
-def identify(files: DiskFiles, remains: Remains) -> Identity:
+def identify(files: DiskFiles, recovered: RecoveredCatalog) -> Identity:
     """Uuid and dimension, from the catalog or else from what most partitions say.
 
     Raises:
         StoreError: there is nothing that says so.
     """
-    meta = remains.meta
+    meta = recovered.meta
     try:
         uuid, dim = bytes.fromhex(meta["uuid"]), int(meta["dim"])
         if len(uuid) == 16 and 1 <= dim <= MAX_DIM:
@@ -47,7 +47,7 @@ def identify(files: DiskFiles, remains: Remains) -> Identity:
     return Identity(uuid, dim, model_known=False)
 
 
-def refuse_newer(files: DiskFiles, remains: Remains) -> None:
+def refuse_newer(files: DiskFiles, recovered: RecoveredCatalog) -> None:
     """Nobody can tell damage from what a later format means.
 
     A catalog that alone says so is damaged itself: every partition repeats the format.
@@ -55,7 +55,7 @@ def refuse_newer(files: DiskFiles, remains: Remains) -> None:
     Raises:
         FormatVersionError
     """
-    said = remains.meta.get("format_version", "")
+    said = recovered.meta.get("format_version", "")
     if not said.isdecimal() or len(said) > 9 or int(said) <= FORMAT_VERSION:
         return
     for name in partitions_in(files):

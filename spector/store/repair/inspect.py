@@ -37,7 +37,7 @@ from spector.store.catalog import (
     split_reserved_tags,
     successors,
 )
-from spector.store.files import DiskFile, written
+from spector.store.files import DiskFile, written_ranges
 from spector.store.opening import has_partitions, no_store_at
 from spector.store.partitions import unpack_header
 
@@ -211,7 +211,7 @@ class RawStore:
         """
         path = str(self.root / name)
         with contextlib.closing(DiskFile(FileIO(open_given(path)), path)) as file:
-            end = next((high for low, high in written(file) if not low), 0)
+            end = next((high for low, high in written_ranges(file) if not low), 0)
             return file.read_at(0, end if most is None else min(end, most))
 
     def _rows(self, name: str) -> Any:

@@ -13,28 +13,28 @@ from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, RECORD_DTYPE, RECORD_VER
 from spector.records import Loss
 from spector.store.catalog import bloom, is_sealed_pair
 from spector.store.files import Bytes
-from spector.store.repair.salvaged import (
+from spector.store.repair.remnants import RecoveredCatalog
+from spector.store.repair.salvage import (
     Embed,
     Identity,
     Salvage,
-    Saved,
+    SavedMemory,
     is_usable,
     loss_of,
     tier_of,
 )
-from spector.store.repair.salvaging import Remains
 from spector.store.words import stored_words
 
-__all__ = ["mend"]
+__all__ = ["mend_records"]
 
 
-def mend(
-    torn: Iterable[tuple[dict[str, Any], int]], named: dict[int, dict[str, Any]],
-    remains: Remains, who: Identity, embed: Embed | None, out: Salvage,
+def mend_records(
+    unpaired: Iterable[tuple[dict[str, Any], int]], named: dict[int, dict[str, Any]],
+    recovered: RecoveredCatalog, identity: Identity, embed: Embed | None, out: Salvage,
 ) -> None:
     """Make records anew from the catalog's rows and freshly embedded words."""
     bare = 0
-    for row, tier in torn:
+    for row, tier in unpaired:
         if row["id"] in out.seen:
             continue
         if tier < 0:
@@ -42,36 +42,36 @@ def mend(
         out.seen.add(row["id"])
         segment = named.get(row["segment_id"])
         path = str(segment["path"]) if segment else None
-        words = remains.contents.get(row["id"])
+        words = recovered.contents.get(row["id"])
         if words is None or not is_sealed_pair(row, words):
-            out.lost.append(loss_of(row, remains, path, "its record and its words are damaged"))
+            out.lost.append(loss_of(row, recovered, path, "its record and its words are damaged"))
             continue
         vectors = embed([stored_words(words)]) if embed is not None and tier >= 0 else None
         if vectors is None:
-            out.lost.append(loss_of(row, remains, path, "its vector is lost; its text is whole"))
+            out.lost.append(loss_of(row, recovered, path, "its vector is lost; its text is whole"))
             bare += tier >= 0
             embed = None if tier >= 0 else embed  # it does not work, so it is not asked again
         else:
-            image = _new_image(row, vectors, words, tier, who)
+            image = _new_image(row, vectors, words, tier, identity)
             if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE), row["event_ms"]):
-                out.lost.append(loss_of(row, remains, path, "its strength or time is damaged"))
+                out.lost.append(loss_of(row, recovered, path, "its strength or time is damaged"))
                 continue
             out.mended += 1
             reason = "its vector was damaged and made anew; category, modality, confidence are lost"
             out.notes.append(Loss(id=row["id"], file=path, slot=row["slot"], reason=reason))
-            out.saved.append(Saved(row["id"], tier, image, row, words))
-    if bare and who.fingerprint:
+            out.saved.append(SavedMemory(row["id"], tier, image, row, words))
+    if bare and identity.fingerprint:
         out.notes.append(Loss(
             reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
-            f" embedder ({who.model_id}) makes their vectors anew: embedder=, --embedder"
+            f" embedder ({identity.model_id}) makes their vectors anew: embedder=, --embedder"
         ))
 
 
 def _new_image(
     row: dict[str, Any], vectors: NDArray[np.float32], words: dict[str, Any], tier: int,
-    who: Identity,
+    identity: Identity,
 ) -> Bytes:
-    image = np.zeros(stride_of(who.dim), dtype=np.uint8)
+    image = np.zeros(stride_of(identity.dim), dtype=np.uint8)
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     codes, scales = quantize(normalize(vectors))
     header["version"], header["tier"], header["id"] = RECORD_VERSION, tier, row["id"]
@@ -80,5 +80,5 @@ def _new_image(
     block = np.frombuffer(row["mutable"], dtype=MUTABLE_DTYPE)[0]
     for name in MUTABLE_DTYPE.names or ():
         header[name] = block[name]
-    image[HEADER_BYTES : HEADER_BYTES + who.dim] = codes[0].view(np.uint8)
+    image[HEADER_BYTES : HEADER_BYTES + identity.dim] = codes[0].view(np.uint8)
     return image

@@ -13,17 +13,17 @@ from spector.records import Loss
 from spector.store.catalog import JOURNAL_RECORDS
 from spector.store.files import Bytes, DiskFiles
 from spector.store.integrity import is_entry, lay_over
-from spector.store.repair.salvaged import Identity, Salvage, is_lost
-from spector.store.repair.salvaging import Remains, SavedPartition, read_partition
+from spector.store.repair.remnants import RecoveredCatalog, SavedPartition, read_partition
+from spector.store.repair.salvage import Identity, Salvage, is_lost
 
 __all__ = ["read_saved"]
 
 
 def read_saved(
-    files: DiskFiles, path: str, segment: dict[str, Any] | None, who: Identity, remains: Remains,
-    out: Salvage,
+    files: DiskFiles, path: str, segment: dict[str, Any] | None, identity: Identity,
+    recovered: RecoveredCatalog, out: Salvage,
 ) -> SavedPartition | None:
-    if segment is None and path not in out.later and not is_lost(remains, "segment", 0):
+    if segment is None and path not in out.later and not is_lost(recovered, "segment", 0):
         out.notes.append(Loss(file=path, reason="no partition of this store; left out"))
         return None
     try:
@@ -31,7 +31,7 @@ def read_saved(
             out.notes.append(Loss(file=path, reason="the partition is missing"))
             return None
         found = read_partition(
-            files, path, uuid=who.uuid, dim=who.dim,
+            files, path, uuid=identity.uuid, dim=identity.dim,
             slots=None if segment is None else segment["slots"], ahead=out.commits_lost,
             placed=segment is not None,
         )
@@ -47,26 +47,27 @@ def read_saved(
         reason = "the catalog's count of its records is damaged"
         out.notes.append(Loss(file=path, reason=reason))
     if segment is not None:
-        _overlay(found, segment, remains, who, out)
+        _overlay(found, segment, recovered, identity, out)
     return found
 
 
 def _overlay(
-    found: SavedPartition, segment: dict[str, Any], remains: Remains, who: Identity, out: Salvage
+    found: SavedPartition, segment: dict[str, Any], recovered: RecoveredCatalog,
+    identity: Identity, out: Salvage,
 ) -> None:
     """What was committed and not yet copied, as a recovery would have."""
     entries = (
         tuple(row.get(name) for name in ("segment_id", "kind", "slot", "image"))
-        for row in remains.journal if row.get("segment_id") == segment["id"]
+        for row in recovered.journal if row.get("segment_id") == segment["id"]
     )
     pending = [entry[1:] for entry in entries if is_entry(entry)]
     if not pending:
         return
-    stride = stride_of(who.dim)
-    whole = np.zeros((_room(found, segment, pending, remains, stride), stride), np.uint8)
+    stride = stride_of(identity.dim)
+    whole = np.zeros((_room(found, segment, pending, recovered, stride), stride), np.uint8)
     whole[: len(found.images)] = found.images
     before = whole.copy() if out.commits_lost else whole
-    refused = lay_over(whole, pending, who.uuid)
+    refused = lay_over(whole, pending, identity.uuid)
     if out.commits_lost:
         _keep_later_halves(before, whole)
     for slot in refused:
@@ -74,13 +75,13 @@ def _overlay(
         out.notes.append(Loss(file=found.path, slot=slot, reason=reason))
     found.images = whole
     crc = np.empty(len(whole), dtype=np.uint32)
-    crc32c_rows(whole, crc, who.uuid)
+    crc32c_rows(whole, crc, identity.uuid)
     found.sound = whole[:, 36:40].copy().view("<u4")[:, 0] == crc
 
 
 def _room(
     found: SavedPartition, segment: dict[str, Any], pending: list[tuple[int, int, bytes]],
-    remains: Remains, stride: int,
+    recovered: RecoveredCatalog, stride: int,
 ) -> int:
     """How many slots the file has and the journal adds.
 
@@ -93,7 +94,7 @@ def _room(
     furthest = max((slot + count for slot, count in new), default=0)
     if furthest > most:
         own = [
-            row["slot"] for row in remains.records.values()
+            row["slot"] for row in recovered.records.values()
             if row.get("segment_id") == segment["id"] and type(row.get("slot")) is int
         ]
         most = max([most, *(slot + 1 for slot in own)])

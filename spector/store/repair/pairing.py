@@ -12,29 +12,29 @@ from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_D
 from spector.records import Loss
 from spector.store.catalog import UNSYNCED, bloom, is_sealed_pair, row_of_words
 from spector.store.files import Bytes
-from spector.store.repair.salvaged import (
-    Elsewhere,
+from spector.store.repair.remnants import RecoveredCatalog, SavedPartition
+from spector.store.repair.salvage import (
+    MisplacedRecord,
     Salvage,
-    Saved,
+    SavedMemory,
     is_lost,
     is_row,
     is_usable,
     loss_of,
     tier_of,
 )
-from spector.store.repair.salvaging import Remains, SavedPartition
 
-__all__ = ["take", "take_misplaced"]
+__all__ = ["pair_misplaced", "pair_partition"]
 
 _FLAGS: Final = sum(Flag)
 
 
-def take(
+def pair_partition(
     partition: SavedPartition, segment: dict[str, Any] | None, own: dict[int, dict[str, Any]],
-    remains: Remains, out: Salvage,
+    recovered: RecoveredCatalog, out: Salvage,
 ) -> list[tuple[dict[str, Any], int]]:
     """Match a partition's records with the catalog's rows; returns rows without a record."""
-    torn = []
+    unpaired = []
     headers, alive = partition.headers, partition.alive
     tier = tier_of(segment)
     if tier < 0:
@@ -44,44 +44,44 @@ def take(
         record_id = int(headers["id"][slot])
         whole = bool(partition.sound[slot]) and 0 < record_id < 1 << 62
         if row is not None and (not whole or record_id != row["id"]):
-            torn.append((row, tier))
+            unpaired.append((row, tier))
             if not whole:
                 out.hit.add(row["id"])
             row = None
-        if whole and out.fates is not None:
-            _take_newest(partition, slot, tier, record_id, row, remains, out)
+        if whole and out.history is not None:
+            _keep_newest(partition, slot, tier, record_id, row, recovered, out)
         elif row is not None:
-            _keep(partition.images[slot], partition.path, slot, tier, row, remains, out)
+            _keep(partition.images[slot], partition.path, slot, tier, row, recovered, out)
         elif whole and alive[slot] and record_id not in out.seen:
-            known = remains.records.get(record_id)
-            if known is None and is_lost(remains, "record", record_id):
-                _keep(partition.images[slot], partition.path, slot, tier, None, remains, out)
+            known = recovered.records.get(record_id)
+            if known is None and is_lost(recovered, "record", record_id):
+                _keep(partition.images[slot], partition.path, slot, tier, None, recovered, out)
             elif known is None:
                 continue
             elif segment is None:  # its partition's row is lost, not its own
-                _keep(partition.images[slot], partition.path, slot, tier, known, remains, out)
+                _keep(partition.images[slot], partition.path, slot, tier, known, recovered, out)
             else:
-                found = Elsewhere(partition.images[slot].copy(), partition.path, slot, tier)
-                out.elsewhere.setdefault(record_id, []).append(found)
-        elif not whole and alive[slot] and is_lost(remains, "record", 0):
+                found = MisplacedRecord(partition.images[slot].copy(), partition.path, slot, tier)
+                out.misplaced.setdefault(record_id, []).append(found)
+        elif not whole and alive[slot] and is_lost(recovered, "record", 0):
             out.lost.append(Loss(
                 file=partition.path, slot=slot, reason="its record is damaged, its row is lost"
             ))
-    return torn + [(row, tier) for row in own.values()]
+    return unpaired + [(row, tier) for row in own.values()]
 
 
-def take_misplaced(
-    torn: Iterable[tuple[dict[str, Any], int]], remains: Remains, out: Salvage
+def pair_misplaced(
+    unpaired: Iterable[tuple[dict[str, Any], int]], recovered: RecoveredCatalog, out: Salvage
 ) -> None:
     """Memories whose rows name places where others are, or nobody: by the id in the record.
 
     Nothing proves a place. A record that was hit is told from it by what is there, and one that a
     memory has left by the journal, so without that nothing is taken.
     """
-    if any(lost.table in ("*", "journal") for lost in remains.lost):
+    if any(lost.table in ("*", "journal") for lost in recovered.lost):
         return
-    for row, _ in torn:
-        found, words = out.elsewhere.get(row["id"], ()), remains.contents.get(row["id"])
+    for row, _ in unpaired:
+        found, words = out.misplaced.get(row["id"], ()), recovered.contents.get(row["id"])
         if len(found) != 1 or words is None or row["id"] in out.seen or row["id"] in out.hit:
             continue
         each = found[0]
@@ -90,55 +90,55 @@ def take_misplaced(
                 or int(header["tags"][0]) != bloom(row, words):
             continue
         before = len(out.saved)
-        _keep(each.image, each.path, each.slot, each.tier, row, remains, out)
+        _keep(each.image, each.path, each.slot, each.tier, row, recovered, out)
         if len(out.saved) > before:
             out.mended += 1
             reason = "its place in the catalog is damaged; its record was found by its id"
             out.notes.append(Loss(id=row["id"], file=each.path, slot=each.slot, reason=reason))
 
 
-def _take_newest(
+def _keep_newest(
     partition: SavedPartition, slot: int, tier: int, record_id: int, row: dict[str, Any] | None,
-    remains: Remains, out: Salvage,
+    recovered: RecoveredCatalog, out: Salvage,
 ) -> None:
     """The same where the catalog has lost commits: a memory lives where it was written last."""
-    assert out.fates is not None
-    if record_id in out.seen or out.fates.places[record_id] != (partition.path, slot):
+    assert out.history is not None
+    if record_id in out.seen or out.history.places[record_id] != (partition.path, slot):
         return
-    if record_id in out.fates.dead:
+    if record_id in out.history.dead:
         out.seen.add(record_id)
-        if record_id in remains.records:
+        if record_id in recovered.records:
             reason = "it was forgotten later than the catalog knows, or its newer place is lost"
             out.notes.append(Loss(id=record_id, file=partition.path, slot=slot, reason=reason))
         return
-    if row is None and record_id not in out.fates.moved:
+    if row is None and record_id not in out.history.moved:
         # only a compaction, or a page that is of a moment ago, makes it have another place
-        row = remains.records.get(record_id, remains.older_records.get(record_id))
+        row = recovered.records.get(record_id, recovered.older_records.get(record_id))
         row = row if row is None or is_row(row) else None
-    _keep(partition.images[slot], partition.path, slot, tier, row, remains, out, newest=True)
+    _keep(partition.images[slot], partition.path, slot, tier, row, recovered, out, newest=True)
 
 
 def _keep(
     record: Bytes, path: str, slot: int, tier: int, row: dict[str, Any] | None,
-    remains: Remains, out: Salvage, *, newest: bool = False,
+    recovered: RecoveredCatalog, out: Salvage, *, newest: bool = False,
 ) -> None:
     """``newest``: the record is, and row and words may be of a moment ago."""
     image = record.copy()
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     record_id = int(header["id"][0])
-    words = remains.contents.get(record_id)
+    words = recovered.contents.get(record_id)
     if row is not None and words is not None and not newest and not is_sealed_pair(row, words):
-        out.lost.append(loss_of(row, remains, path, "its words are not what was written"))
+        out.lost.append(loss_of(row, recovered, path, "its words are not what was written"))
         out.seen.add(record_id)
         return
     if row is not None and not newest:
-        _choose_strength(image, row, path, slot, remains, out)
+        _choose_strength(image, row, path, slot, recovered, out)
     if row is None or words is None or newest:
-        row, words = _together(header, row, remains, out)
+        row, words = _matching_pair(header, row, recovered, out)
     if words is None or row is None:
         out.wordless += 1
         reason = "its words are lost; its vector is kept, in quarantine and without a text"
-        text = _text_of(record_id, remains)
+        text = _text_of(record_id, recovered)
         if text is not None:
             reason += "; these may be what it said before"
         out.notes.append(
@@ -149,16 +149,17 @@ def _keep(
         header["flags"] |= int(Flag.QUARANTINED)
     if not is_usable(header, row["event_ms"]):
         reason = "its strength or time is damaged"
-        out.lost.append(loss_of(row, remains, path, reason))
+        out.lost.append(loss_of(row, recovered, path, reason))
         out.seen.add(record_id)
         return
     header["tags"] = bloom(row, words)
     out.seen.add(record_id)
-    out.saved.append(Saved(record_id, tier, image, row, words))
+    out.saved.append(SavedMemory(record_id, tier, image, row, words))
 
 
 def _choose_strength(
-    image: Bytes, row: dict[str, Any], path: str, slot: int, remains: Remains, out: Salvage
+    image: Bytes, row: dict[str, Any], path: str, slot: int, recovered: RecoveredCatalog,
+    out: Salvage,
 ) -> None:
     """The mutable half of a record: the catalog's, unless only the partition's can be.
 
@@ -172,13 +173,13 @@ def _choose_strength(
     out.mended += 1
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     own = block.copy()
-    in_partition = _can_be(header, row["event_ms"])
+    in_partition = _is_possible_half(header, row["event_ms"])
     block[:] = np.frombuffer(row["mutable"], np.uint8)
     taken = "catalog"
-    if in_partition and not _can_be(header, row["event_ms"]):
+    if in_partition and not _is_possible_half(header, row["event_ms"]):
         block[:] = own
         taken = "partition"
-    if UNSYNCED not in remains.meta:
+    if UNSYNCED not in recovered.meta:
         reason = (
             "its flags or strength differ in partition and catalog, so one of them is damaged; the "
             f"{taken}'s were taken"
@@ -186,34 +187,34 @@ def _choose_strength(
         out.notes.append(Loss(id=row["id"], file=path, slot=slot, reason=reason))
 
 
-def _can_be(header: NDArray[np.void], event_ms: int) -> bool:
+def _is_possible_half(header: NDArray[np.void], event_ms: int) -> bool:
     """Whether a living record of the catalog may have such a mutable half."""
     flags = int(header["flags"][0])
     return is_usable(header, event_ms) and not flags & ~_FLAGS and not flags & Flag.TOMBSTONE
 
 
-def _together(
-    header: NDArray[np.void], row: dict[str, Any] | None, remains: Remains, out: Salvage
+def _matching_pair(
+    header: NDArray[np.void], row: dict[str, Any] | None, recovered: RecoveredCatalog, out: Salvage
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """A row and words that the seal says belong together, and to this record."""
     record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
-    moved = out.fates is not None and record_id in out.fates.moved
+    moved = out.history is not None and record_id in out.history.moved
     if moved and row is None:  # its words were changed, and which these are nobody knows
         return None, None
-    rows = [row, remains.older_records.get(record_id)]
-    found = [remains.contents.get(record_id), remains.older_contents.get(record_id)]
+    rows = [row, recovered.older_records.get(record_id)]
+    found = [recovered.contents.get(record_id), recovered.older_contents.get(record_id)]
     for words in filter(None, found):
         for each in filter(None, rows):
             if each.get("event_ms") == event_ms and is_sealed_pair(each, words):
                 return each, words
-        again = row_of_words(record_id, event_ms, remains.hints.get(record_id, {}), words)
+        again = row_of_words(record_id, event_ms, recovered.hints.get(record_id, {}), words)
         if again is not None and int(header["tags"][0]) == bloom(again, words):
             return again, words
     return row, None
 
 
-def _text_of(record_id: int, remains: Remains) -> str | None:
-    for contents in (remains.contents, remains.older_contents):
+def _text_of(record_id: int, recovered: RecoveredCatalog) -> str | None:
+    for contents in (recovered.contents, recovered.older_contents):
         text = contents.get(record_id, {}).get("text")
         if isinstance(text, str):
             return text

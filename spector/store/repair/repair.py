@@ -18,12 +18,13 @@ from spector.records import Loss
 from spector.store.catalog import JOURNAL_RECORDS
 from spector.store.files import DiskFiles
 from spector.store.integrity import sound_runs
-from spector.store.repair.history import behind, survey
+from spector.store.repair.history import later_partitions, read_history
 from spector.store.repair.identity import partitions_in
-from spector.store.repair.mending import mend
+from spector.store.repair.mending import mend_records
 from spector.store.repair.overlay import read_saved
-from spector.store.repair.pairing import take, take_misplaced
-from spector.store.repair.salvaged import (
+from spector.store.repair.pairing import pair_misplaced, pair_partition
+from spector.store.repair.remnants import RecoveredCatalog
+from spector.store.repair.salvage import (
     Embed,
     Identity,
     Salvage,
@@ -32,7 +33,6 @@ from spector.store.repair.salvaged import (
     loss_of,
     tier_of,
 )
-from spector.store.repair.salvaging import Remains
 
 __all__ = ["salvage"]
 
@@ -44,50 +44,52 @@ _MOST: Final = {"tier": 255, "slots": (1 << 32) - 1}
 
 
 def salvage(
-    files: DiskFiles, remains: Remains, who: Identity, *, embed: Embed | None,
+    files: DiskFiles, recovered: RecoveredCatalog, identity: Identity, *, embed: Embed | None,
     progress: Progress | None = None,
 ) -> Salvage:
     """Bring together what catalog and partitions still have of each memory."""
-    named = _named(remains)
-    later = behind(files, remains, who.uuid, named)
-    out = Salvage(commits_lost=bool(later) or not remains.log.exact)
-    out.notes += [*_catalog_notes(remains), *later]
-    rows, torn = _rows_by_place(remains, out)
+    named = _named(recovered)
+    later = later_partitions(files, recovered, identity.uuid, named)
+    out = Salvage(commits_lost=bool(later) or not recovered.log.exact)
+    out.notes += [*_catalog_notes(recovered), *later]
+    rows, unpaired = _rows_by_place(recovered, out)
     paths = sorted({*partitions_in(files), *(str(s["path"]) for s in named.values())})
     by_path = {str(s["path"]): s for s in named.values()}
     if out.commits_lost:
-        out.fates = survey(
-            paths, lambda path: read_saved(files, path, by_path.get(path), who, remains, Salvage(
-                commits_lost=True, later=_files_of(later)))
+        out.history = read_history(
+            paths, lambda path: read_saved(
+                files, path, by_path.get(path), identity, recovered,
+                Salvage(commits_lost=True, later=_files_of(later)),
+            )
         )
     out.later = _files_of(later)
     for done, path in enumerate(paths):
         segment = by_path.get(path)
         own = rows.pop(segment["id"], {}) if segment else {}
-        partition = read_saved(files, path, segment, who, remains, out)
+        partition = read_saved(files, path, segment, identity, recovered, out)
         if partition is None:
-            torn += [(row, tier_of(segment)) for row in own.values()]
+            unpaired += [(row, tier_of(segment)) for row in own.values()]
         else:
-            torn += take(partition, segment, own, remains, out)
+            unpaired += pair_partition(partition, segment, own, recovered, out)
         if progress is not None:
             progress(done + 1, len(paths))
     for orphans in rows.values():
-        torn += [(row, -1) for row in orphans.values()]
-    take_misplaced(torn, remains, out)
-    mend(torn, named, remains, who, embed, out)
-    _list_the_rest(remains, who, out)
+        unpaired += [(row, -1) for row in orphans.values()]
+    pair_misplaced(unpaired, recovered, out)
+    mend_records(unpaired, named, recovered, identity, embed, out)
+    _list_losses(recovered, identity, out)
     return out
 
 
-def _catalog_notes(remains: Remains) -> Iterator[Loss]:
-    for name, where in remains.unread:
+def _catalog_notes(recovered: RecoveredCatalog) -> Iterator[Loss]:
+    for name, where in recovered.unread:
         yield Loss(file=name, reason=f"{where} cannot be read from the disk")
-    for lost in remains.lost:
+    for lost in recovered.lost:
         span = "" if lost.low == 0 else f" from id {lost.low}"
         yield Loss(
             file="catalog.db", reason=f"table {lost.table}{span} cannot be read: {lost.reason}"
         )
-    log = remains.log
+    log = recovered.log
     if log.damaged_at is not None:
         how = "they were read all the same" if log.exact else "not all of them can be read"
         yield Loss(
@@ -103,29 +105,29 @@ def _files_of(later: list[Loss]) -> set[str]:
 
 
 def _rows_by_place(
-    remains: Remains, out: Salvage
+    recovered: RecoveredCatalog, out: Salvage
 ) -> tuple[dict[int, dict[int, dict[str, Any]]], list[tuple[dict[str, Any], int]]]:
     """Rows by partition and slot, and those whose place is none, or another one's."""
     rows: dict[int, dict[int, dict[str, Any]]] = {}
     others = []
-    for row in remains.records.values():
+    for row in recovered.records.values():
         if not is_row(row) and is_row({**row, **_NOWHERE}):
             others.append(({**row, **_NOWHERE}, -1))
         elif not is_row(row):
-            out.lost.append(loss_of(row, remains, None, "its row is damaged"))
+            out.lost.append(loss_of(row, recovered, None, "its row is damaged"))
             out.seen.add(row["id"])
         elif rows.setdefault(row["segment_id"], {}).setdefault(row["slot"], row) is not row:
             others.append((row, -1))
     return rows, others
 
 
-def _named(remains: Remains) -> dict[int, dict[str, Any]]:
+def _named(recovered: RecoveredCatalog) -> dict[int, dict[str, Any]]:
     """Rows of partitions that have a file, by id; a number that cannot be theirs is None."""
     return {
         row["id"]: {
             **row, **{name: _within(row.get(name), most) for name, most in _MOST.items()}
         }
-        for row in remains.segments
+        for row in recovered.segments
         if type(row.get("path")) is str and row.get("state") != PartitionState.COMPACTED
     }
 
@@ -134,26 +136,26 @@ def _within(value: object, most: int) -> int | None:
     return value if type(value) is int and 0 <= value <= most else None
 
 
-def _list_the_rest(remains: Remains, who: Identity, out: Salvage) -> None:
+def _list_losses(recovered: RecoveredCatalog, identity: Identity, out: Salvage) -> None:
     """Whatever else is known to have been there, if nothing that is known says that it went."""
-    if not out.commits_lost and not is_lost(remains, "record", 0):
+    if not out.commits_lost and not is_lost(recovered, "record", 0):
         return
-    gone = out.fates.dead if out.fates is not None else set()
-    for record_id, words in remains.contents.items():
+    gone = out.history.dead if out.history is not None else set()
+    for record_id, words in recovered.contents.items():
         if record_id not in out.seen and record_id not in gone:
             out.seen.add(record_id)
             reason = "its row and its vector are lost"
-            out.lost.append(loss_of({**words, "slot": None}, remains, None, reason))
-    stride = stride_of(who.dim)
-    for entry in remains.journal:
+            out.lost.append(loss_of({**words, "slot": None}, recovered, None, reason))
+    stride = stride_of(identity.dim)
+    for entry in recovered.journal:
         if entry["kind"] != JOURNAL_RECORDS or type(entry["image"]) is not bytes:
             continue
-        for _, images, sound in sound_runs(entry["image"], stride, who.uuid):
+        for _, images, sound in sound_runs(entry["image"], stride, identity.uuid):
             for record_id in images[:, 8:16].copy().view("<u8")[:, 0].tolist() if sound else ():
                 if record_id not in out.seen and record_id not in gone:
                     out.seen.add(record_id)
                     reason = "only the journal has its vector, and not for which partition"
                     out.lost.append(Loss(id=record_id, file="catalog.db", reason=reason))
-    last = remains.last_id
+    last = recovered.last_id
     if out.commits_lost and last and last not in out.seen and last not in gone:
         out.notes.append(Loss(id=last, reason="the last id that was given out; nothing is left"))

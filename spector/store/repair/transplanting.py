@@ -17,7 +17,7 @@ from spector.records import Loss
 from spector.store.catalog import ROW, WORDS, insert_rows, tags_json
 from spector.store.core import Store, Transaction
 from spector.store.files import Bytes
-from spector.store.repair.salvaged import Salvage, Saved
+from spector.store.repair.salvage import Salvage, SavedMemory
 
 __all__ = ["Place", "transplant"]
 
@@ -49,12 +49,12 @@ def transplant(
                 progress(done, len(ordered))
 
 
-def _batched(members: list[Saved]) -> Iterator[list[Saved]]:
+def _batched(members: list[SavedMemory]) -> Iterator[list[SavedMemory]]:
     for start in range(0, len(members), _BATCH):
         yield members[start : start + _BATCH]
 
 
-def _write(store: Store, place: Place, part: list[Saved], last_id: int) -> None:
+def _write(store: Store, place: Place, part: list[SavedMemory], last_id: int) -> None:
     images = np.ascontiguousarray(np.stack([each.image for each in part]))
     headers = headers_of(images)
     headers["tier"], headers["centroid"] = part[0].tier, 0

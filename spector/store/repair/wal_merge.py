@@ -100,14 +100,14 @@ class _Merge:
         behind = behind[behind >= shown]
         end = int(behind[-1]) + 1 if len(behind) else shown
         out.exact = not self._is_cut(end)
-        torn: list[int] = []
+        unpaired: list[int] = []
         if end > shown:
             out.damaged_at, out.commits = self._damaged_at(shown), len(behind)
             if not self._is_whole(shown, end):
                 out.exact = False
                 if len(behind) == 1:
-                    torn, end = [n for n in range(shown, end) if self._fit[n]], shown
-        self._write([n for n in range(end) if self._fit[n]], torn)
+                    unpaired, end = [n for n in range(shown, end) if self._fit[n]], shown
+        self._write([n for n in range(end) if self._fit[n]], unpaired)
 
     def _shown(self) -> int:
         """How many frames SQLite would show."""
@@ -143,14 +143,14 @@ class _Merge:
                 return False
         return False
 
-    def _write(self, frames: list[int], torn: list[int]) -> None:
+    def _write(self, frames: list[int], unpaired: list[int]) -> None:
         """Swap the newest image of each page with what the catalog has in its place."""
         heads, size, out = self._heads, self._out.page_bytes, self._out
         # a catalog does not grow by more pages than were written
         most = self._catalog.size() // size + len(heads)
         newest = {int(heads["page"][n]): n for n in frames if heads["page"][n] <= most}
         out.older = [
-            (self._at(n), int(heads["page"][n])) for n in (*reversed(torn), *reversed(frames))
+            (self._at(n), int(heads["page"][n])) for n in (*reversed(unpaired), *reversed(frames))
             if newest.get(int(heads["page"][n])) != n
         ]
         out.newest = sorted(newest, key=lambda page: -newest[page])

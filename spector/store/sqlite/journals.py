@@ -16,7 +16,7 @@ import os
 from typing import Final
 
 from spector.errors import CatalogCorruptError
-from spector.store.files import OPEN_FLAGS, opened
+from spector.store.files import OPEN_FLAGS, open_descriptor
 
 __all__ = ["has_journal", "refuse_harm"]
 
@@ -86,7 +86,7 @@ def _start(path: str, count: int) -> bytes:
     try:
         if not os.lstat(path).st_size:
             return b""
-        held = opened(path, OPEN_FLAGS | os.O_RDONLY)
+        held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
     except OSError:
         return b""
     try:

@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.store.files import File, written
+from spector.store.files import File, written_ranges
 
 __all__ = ["Broken", "Frames", "broken_at", "read_frames", "read_head", "salts_of"]
 
@@ -198,7 +198,7 @@ def read_frames(
     """
     size = _FRAME_HEAD + page_bytes
     # SQLite writes one frame behind the other: the log ends at the first unwritten place
-    end = next((high for low, high in written(file) if not low), 0)
+    end = next((high for low, high in written_ranges(file) if not low), 0)
     count = max(0, end - _HEAD) // size
     heads = np.zeros(count, dtype=_FRAME)
     added = np.zeros((count, 2), dtype=np.uint32)

@@ -15,19 +15,19 @@ from spector.store.words.index import (
     Words,
 )
 from spector.store.words.speakers import (
-    Said,
-    newest,
+    Utterance,
+    newest_utterances,
     spoken_words,
     stored_words,
 )
 
 __all__ = [
     "FOLDER",
-    "Said",
+    "Utterance",
     "Words",
     "drop_unused_words",
     "is_words",
-    "newest",
+    "newest_utterances",
     "notes_on_words",
     "remove_words",
     "spoken_words",

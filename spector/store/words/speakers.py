@@ -12,7 +12,7 @@ from spector.store.catalog import Row
 from spector.store.core import Store
 from spector.store.words.index import speaker_of
 
-__all__ = ["Said", "newest", "spoken_words", "stored_words"]
+__all__ = ["Utterance", "newest_utterances", "spoken_words", "stored_words"]
 
 #: memories of a user, or of a session, that are looked at
 _NEWEST: Final = 256
@@ -30,7 +30,7 @@ _LOOK: Final = (
 )
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A memory as far as it tells who speaks. ``speaker``: of its metadata, else its role."""
 
     id: int
@@ -39,9 +39,9 @@ class Said(NamedTuple):
     speaker: str | None
 
 
-def newest(
+def newest_utterances(
     store: Store, user_id: str | None, agent_id: str | None, sessions: Iterable[str] = ()
-) -> list[Said]:
+) -> list[Utterance]:
     """The newest memories of a user and agent, and of sessions of theirs, by ascending id.
 
     A bounded look, whatever the store has. What is damaged is passed over.
@@ -51,7 +51,7 @@ def newest(
     else:
         looks = [("WHERE user_id = ?", _NEWEST, (user_id,))]
     looks += [("WHERE session_id = ?", _NEWEST, (session,)) for session in sessions]
-    found: dict[int, Said] = {}
+    found: dict[int, Utterance] = {}
     with contextlib.suppress(CatalogCorruptError), store.catalog.reading() as connection:
         for where, limit, params in looks:
             sql = _LOOK.format(chars=_CHARS, where=where, limit=limit, most=_NEWEST)
@@ -60,11 +60,11 @@ def newest(
     return [found[each] for each in sorted(found)]
 
 
-def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[Said]:
+def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[Utterance]:
     for record_id, *written in rows:
         session, text, role, metadata = map(_decoded, written)
         if text:
-            yield Said(record_id, session, text, speaker_of(role, metadata))
+            yield Utterance(record_id, session, text, speaker_of(role, metadata))
 
 
 def _decoded(raw: object) -> str | None:

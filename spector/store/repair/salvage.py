@@ -14,12 +14,20 @@ from spector.layout import MUTABLE_BYTES
 from spector.records import Loss
 from spector.store.catalog import ROW
 from spector.store.files import Bytes
-from spector.store.repair.history import Fates
-from spector.store.repair.salvaging import Remains
+from spector.store.repair.history import PartitionHistory
+from spector.store.repair.remnants import RecoveredCatalog
 
 __all__ = [
-    "Elsewhere", "Embed", "Identity", "Salvage", "Saved", "is_lost", "is_row", "is_usable",
-    "loss_of", "tier_of",
+    "Embed",
+    "Identity",
+    "MisplacedRecord",
+    "Salvage",
+    "SavedMemory",
+    "is_lost",
+    "is_row",
+    "is_usable",
+    "loss_of",
+    "tier_of",
 ]
 
 #: texts -> (n, dim) f32 vectors of the model that the store was made with; None if it does not work
@@ -39,7 +47,7 @@ class Identity:
 
 
 @dataclass(slots=True)
-class Saved:
+class SavedMemory:
     """One memory on its way into the new store."""
 
     id: int
@@ -51,7 +59,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elsewhere:
+class MisplacedRecord:
     """A living record where the row of its memory does not say that it is."""
 
     #: (stride,) u8
@@ -65,20 +73,20 @@ class Elsewhere:
 class Salvage:
     """Everything that was found."""
 
-    saved: list[Saved] = field(default_factory=list)
+    saved: list[SavedMemory] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
     notes: list[Loss] = field(default_factory=list)
     wordless: int = 0
     mended: int = 0
     seen: set[int] = field(default_factory=set)
     #: by id
-    elsewhere: dict[int, list[Elsewhere]] = field(default_factory=dict)
+    misplaced: dict[int, list[MisplacedRecord]] = field(default_factory=dict)
     #: whose rows name places with a damaged record
     hit: set[int] = field(default_factory=set)
     #: the catalog has lost commits: memories may be missing that nothing names
     commits_lost: bool = False
     #: what became of each memory, where the catalog does not know
-    fates: Fates | None = None
+    history: PartitionHistory | None = None
     #: partitions of commits that the catalog does not have
     later: set[str] = field(default_factory=set)
 
@@ -89,10 +97,10 @@ def is_row(row: dict[str, Any]) -> bool:
     return whole and row["slot"] >= 0 and type(mutable) is bytes and len(mutable) == MUTABLE_BYTES
 
 
-def is_lost(remains: Remains, table: str, record_id: int) -> bool:
+def is_lost(recovered: RecoveredCatalog, table: str, record_id: int) -> bool:
     return any(
         lost.table in ("*", table) and (table == "segment" or lost.low <= record_id <= lost.high)
-        for lost in remains.lost
+        for lost in recovered.lost
     )
 
 
@@ -109,8 +117,10 @@ def is_usable(header: NDArray[np.void], event_ms: int) -> bool:
     return sound and MIN_MS <= event_ms <= MAX_MS
 
 
-def loss_of(row: dict[str, Any], remains: Remains, path: str | None, reason: str) -> Loss:
-    text = remains.contents.get(row["id"], {}).get("text")
+def loss_of(
+    row: dict[str, Any], recovered: RecoveredCatalog, path: str | None, reason: str
+) -> Loss:
+    text = recovered.contents.get(row["id"], {}).get("text")
     slot = row.get("slot")
     return Loss(
         id=row["id"], file=path, slot=slot if isinstance(slot, int) else None, reason=reason,

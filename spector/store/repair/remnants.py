@@ -31,11 +31,11 @@ from spector.store.catalog import CATALOG_NAME
 from spector.store.files import (
     Bytes,
     DiskFiles,
-    join,
+    describe_ranges,
+    join_ranges,
     read_around,
     refuse_other_than_files,
-    spans,
-    written,
+    written_ranges,
 )
 from spector.store.partitions import wrong_checksums
 from spector.store.repair.sqlite_pages import Pages, rows_of
@@ -52,7 +52,7 @@ from spector.store.sqlite import (
     translated_sql,
 )
 
-__all__ = [ "Remains", "SavedPartition", "read_partition", "read_remains",
+__all__ = [ "RecoveredCatalog", "SavedPartition", "read_partition", "recover_catalog",
            "whole_header"]
 
 _LOG = f"{CATALOG_NAME}-wal"
@@ -63,7 +63,7 @@ _READ_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
-class Remains:
+class RecoveredCatalog:
     """What the catalog still says."""
 
     meta: dict[str, str] = field(default_factory=dict)
@@ -85,17 +85,17 @@ class Remains:
     hints: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
+def recover_catalog(files: DiskFiles, scratch: DiskFiles) -> RecoveredCatalog:
     """Every row of the catalog that can be read, from a copy that ``scratch`` has meanwhile.
 
     SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
     """
-    out = Remains()
+    out = RecoveredCatalog()
     refuse_other_than_files(*(f"{files.root}/{name}" for name in (CATALOG_NAME, _LOG)))
     bad: list[tuple[int, int]] = []
     for name in (CATALOG_NAME, _LOG):
         if bad := files.copy_to(scratch, name):
-            out.unread.append((name, spans(bad)))
+            out.unread.append((name, describe_ranges(bad)))
     out.log = merge(scratch, bad)
     _read_all(f"{scratch.root}/{CATALOG_NAME}", out)
     if out.lost or not out.log.exact:
@@ -104,7 +104,7 @@ def read_remains(files: DiskFiles, scratch: DiskFiles) -> Remains:
     return out
 
 
-def _read_all(path: str, out: Remains) -> None:
+def _read_all(path: str, out: RecoveredCatalog) -> None:
     kept: list[sqlite3.Connection] = []
     try:
         with translated_sql(path):
@@ -134,12 +134,12 @@ def _read_all(path: str, out: Remains) -> None:
             completed(each.close)
 
 
-def _take_head(row: dict[str, Any], out: Remains) -> None:
+def _take_head(row: dict[str, Any], out: RecoveredCatalog) -> None:
     if type(row["last_id"]) is int and 0 <= row["last_id"] < 1 << 62:
         out.last_id = max(out.last_id, row["last_id"])
 
 
-def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
+def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
     """What a record's row says in columns that have an index is in that index as well."""
     for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
         index = "record_" + column.split("_")[column.startswith("valid")]
@@ -152,7 +152,7 @@ def _read_indexes(db: sqlite3.Connection, out: Remains) -> None:
             reason_of(error)
 
 
-def read_pages(scratch: DiskFiles, out: Remains) -> None:
+def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
     """Rows on pages that no tree leads to; and on those of a moment ago, if commits are missing."""
     size = out.log.page_bytes
     if not scratch.exists(CATALOG_NAME):
@@ -179,7 +179,7 @@ def read_pages(scratch: DiskFiles, out: Remains) -> None:
 
 
 def _take_row(
-    table: str, row: dict[str, Any], known: set[tuple[str, int]], out: Remains
+    table: str, row: dict[str, Any], known: set[tuple[str, int]], out: RecoveredCatalog
 ) -> None:
     """A row that a page has, unless a tree, or a newer page, has led to one of the same key."""
     if table == "record":
@@ -237,7 +237,7 @@ def read_partition(
     file = files.open(path, writable=False)
     try:
         # zeros that somebody has made the file longer by are no records
-        size = next((high for low, high in written(file) if not low), 0)
+        size = next((high for low, high in written_ranges(file) if not low), 0)
         raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
         header = whole_header(raw)
         if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:
@@ -264,7 +264,7 @@ def read_partition(
             data, unread = read_around(
                 file, PARTITION_HEADER_BYTES + start * stride, count * stride
             )
-            bad = join(bad, unread)
+            bad = join_ranges(bad, unread)
             flat = np.zeros(count * stride, dtype=np.uint8)
             flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
             images[start : start + count] = flat.reshape(count, stride)
@@ -282,7 +282,7 @@ def read_partition(
     if counted is not None and present < counted:
         problems.append(f"it was cut off: {size} bytes, {present} of {counted} records")
     if bad:
-        problems.append(f"{spans(bad)} cannot be read from the disk")
+        problems.append(f"{describe_ranges(bad)} cannot be read from the disk")
     tier = int(images[sound][0, 1]) if sound.any() else None
     order = (0, 0, 0)
     if header is not None:
