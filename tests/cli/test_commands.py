@@ -689,11 +689,11 @@ def test_a_repair_folds_what_is_the_same_of_many_memories(
     for gone in filled.glob("episodic/*.mem"):
         gone.unlink()
     shown = run("check", filled, "--repair", tmp_path / "saved")
-    assert shown.out.count("its words are lost") == 1
+    assert shown.out.count("its text is lost") == 1
     assert "6 memories" in shown.out
     assert "the partition is missing" in shown.out
     told = run("check", filled, "--repair", tmp_path / "again", "--json").json
-    assert sum("words are lost" in note["reason"] for note in told["notes"]) == 6
+    assert sum("text is lost" in note["reason"] for note in told["notes"]) == 6
 
 
 def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled: Path) -> None:

@@ -56,7 +56,7 @@ def test_an_erasure_that_could_not_be_settled_on_a_full_disk_is_still_due(memory
     store = store_of(memory)
     assert erase.purge(store)[1] == ""
     with no_room_for_commits(), pytest.raises(StoreFullError):
-        erase.settle(store, [made[0].id])
+        erase.mark_erased(store, [made[0].id])
     assert erase.needs_purge(store)
     receipt = memory.compact().receipt
     assert receipt is not None

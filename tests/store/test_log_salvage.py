@@ -129,7 +129,7 @@ def test_what_lies_behind_a_flipped_bit_of_the_log_is_read(killed: Killed, proof
     (note,) = report.notes
     assert note.file == LOG
     assert f"damaged at byte {32 + 2 * _FRAME}, " in note.reason
-    assert "read all the same" in note.reason
+    assert "all of them were read" in note.reason
     proof("repair", stores=1, kept=len(shown), wrong=0)
 
 
@@ -200,7 +200,7 @@ def test_a_torn_end_is_the_moment_before_it(killed: Killed) -> None:
     killed.ruin(last, -24, _FRAME)
     report, _ = killed.repair()
     assert report.commits_lost
-    assert any("commits behind it: 1" in note.reason for note in report.notes)
+    assert any("commits after it: 1" in note.reason for note in report.notes)
 
 
 @pytest.mark.parametrize("kept", [1, 3, -1])

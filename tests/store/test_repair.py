@@ -414,7 +414,7 @@ def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> N
     (path / "catalog.db").write_bytes(b"")
     for part in path.rglob("*.mem"):
         part.write_bytes(b"nothing")
-    with pytest.raises(SpectorError, match="what store this was"):
+    with pytest.raises(SpectorError, match="which store this is"):
         spector.repair(path, tmp_path / "saved")
 
 

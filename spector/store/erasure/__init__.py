@@ -1,4 +1,4 @@
-"""Makes forgotten words unreadable, and searches every byte for what is left of them."""
+"""Erases forgotten content from the catalog, and searches every byte for what is left of it."""
 
 from __future__ import annotations
 

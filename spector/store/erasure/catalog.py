@@ -1,13 +1,13 @@
-"""Making forgotten things unreadable: what is due, and the catalog's share of the work.
+"""Erasing forgotten content: what is due, and the catalog's share of the work.
 
-``forget`` and ``update`` take effect at once, but the bytes stay until an erasure: dead slots in
-partitions until these are rewritten (``store.compact``), words in the full-text index until its
-parts are merged, copies of rows in pages that were rebalanced and in the write-ahead log. The
-transaction that deletes a text also writes the id and the time by which it must be gone into the
-table ``erasure``, so an erasure that is killed is finished by the next one.
+``forget`` and ``update`` take effect at once, but bytes stay until an erasure: dead slots until
+their partition is rewritten, words until FTS5 merges its segments, copies of rows in the slack of
+rebalanced pages and in the write-ahead log. The transaction that deletes a text also writes its id
+and the time by which it must be gone into the table ``erasure``; so an erasure that is killed is
+finished by the next one.
 
-The line ``purge_due`` of the table ``meta`` says how far the catalog is: CATALOG, LOG, PARTITIONS,
-or absent when nothing is due.
+The row ``purge_due`` of the table ``meta`` has the stage of the catalog: CATALOG, LOG or
+PARTITIONS; it is absent when nothing is due.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ __all__ = [
     "wipe_dead",
 ]
 
-#: the line of ``meta``
+#: the key in ``meta``
 DUE: Final = "purge_due"
-#: what an erasure has still to do: pages and log and partitions; log and partitions; partitions
+#: what an erasure still has to clean: pages, log and partitions; log and partitions; partitions
 CATALOG, LOG, PARTITIONS = STAGES = "1", "log", "partitions"
 
-#: so many times a log is looked at that recalls may be reading right now
+#: attempts to empty a log that recalls may be reading right now
 _LOOKS: Final = 8
 
 _TABLE: Final = (
@@ -61,15 +61,15 @@ _TABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DueErasure:
-    """What is to be erased: ids of forgotten or changed memories, and when it must be done."""
+    """The ids of forgotten or changed memories to erase, and the time by which it must be done."""
 
     ids: tuple[int, ...] = ()
     due_ms: int | None = None
 
 
 def note_erasure(connection: sqlite3.Connection, ids: Iterable[int], due_ms: int) -> None:
-    """Inside a transaction that deletes text: remember what must be gone by when."""
-    connection.execute(_TABLE)  # stores of the first days have none
+    """Record, in the transaction that deletes text, what must be gone by when."""
+    connection.execute(_TABLE)  # stores of the first versions have no such table
     connection.executemany(
         "INSERT INTO erasure VALUES (?, ?)"
         " ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
@@ -83,7 +83,7 @@ def needs_purge(store: Store) -> bool:
 
 
 def due_of(store: Store) -> DueErasure:
-    """What waits to be erased; stores of the first days only know that something does."""
+    """What is to be erased; a store of the first versions only knows that something is."""
     with store.catalog.reading() as db:
         if _stage_in(db) is None:
             return DueErasure()
@@ -91,35 +91,35 @@ def due_of(store: Store) -> DueErasure:
             return DueErasure(due_ms=0)
         ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
         due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
-    return DueErasure(ids, due_ms if type(due_ms) is int else 0)  # of what is damaged: at once
+    return DueErasure(ids, due_ms if type(due_ms) is int else 0)  # damaged: at once
 
 
 def awaits_erasure(store: Store, record_id: int) -> bool:
-    """True when something that was deleted of a memory, or all of it, is to be erased."""
+    """True when deleted content of a memory is still to be erased."""
     sql = "SELECT EXISTS (SELECT 1 FROM erasure WHERE id = ?)"
     with store.catalog.reading() as db:
         return _has_table(db) and bool(db.execute(sql, (record_id,)).fetchone()[0])
 
 
 def purge(store: Store) -> tuple[list[Purged], str]:
-    """Remove what the catalog's pages and its log still hold of deleted rows.
+    """Remove remnants of deleted rows from the catalog's pages and its log.
 
-    Returns what was done, and why the log could not be emptied ("" when it was). Deleted rows are
-    zeroed when they are deleted. What is left is the full-text index, whose merged parts no longer
-    know deleted words (its option ``secure-delete`` would zero them at once, but makes files that
+    Returns what was done, and why the log could not be emptied ("" when it was). Rows are zeroed
+    when they are deleted. Two remnants are left: words in the full-text index, which a merge of its
+    segments drops (the option ``secure-delete`` would zero them at once, but makes files that
     SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
-    rewrite of the file gets rid of. Writers wait for it; recalls do not.
+    rewrite of the file removes. Writers wait for it; recalls do not.
     """
     with store.lock, store.noting_failure():
         store.checkpoint()
         done = _rewrite_catalog(store) if _stage(store) == CATALOG else []
     for look in range(_LOOKS):
         if look:
-            _pause()  # without the lock: who holds the log may be a recall that waits for it
+            _pause()  # without the lock, for which the recall that holds the log may be waiting
         with store.lock, store.noting_failure():
             store.checkpoint()  # also removes replaced files, once their last reader is gone
             stage = _stage(store)
-            if stage not in (CATALOG, LOG):  # CATALOG: something was forgotten meanwhile
+            if stage not in (CATALOG, LOG):  # it is CATALOG when something was forgotten meanwhile
                 return done, ""
             emptied = truncate_log(store.catalog)
             if emptied is not None:
@@ -135,7 +135,7 @@ def purge(store: Store) -> tuple[list[Purged], str]:
 
 
 def _rewrite_catalog(store: Store) -> list[Purged]:
-    """From stage CATALOG to LOG."""
+    """Take the catalog from stage CATALOG to LOG."""
     with store.catalog.writing() as connection:
         connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
     before, free, after = vacuum(store.catalog)
@@ -154,9 +154,10 @@ def _pause() -> None:
 
 
 def wipe_dead(store: Store, segment_id: int) -> int:
-    """Blank the dead records of a partition that is not rewritten, where they lie; how many bytes.
+    """Zero the dead records of a partition in place; returns how many bytes.
 
-    What is left of one is its id, by which a ring knows the oldest, and that it is dead.
+    For partitions that are never rewritten. A record keeps its id, by which a ring finds its
+    oldest, and its tombstone.
     """
     with store.lock, store.noting_failure():
         store.checkpoint()  # slots of moved memories become tombstones here
@@ -165,7 +166,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
             return 0
         headers, records = segment.partition().headers(), segment.records()
         dead = np.flatnonzero(headers["flags"] & int(Flag.TOMBSTONE))
-        # no checksum covers a flag: what the catalog names stays for a repair, however it is marked
+        # no checksum covers the flags: a record that the catalog names stays, whatever they are
         with store.catalog.reading() as db:
             rows = db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,))
             dead = np.setdiff1d(dead, [slot for (slot,) in rows if type(slot) is int])
@@ -186,7 +187,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
 
 
 def mark_erased(store: Store, ids: Collection[int]) -> None:
-    """These ids are erased; when no others are due, neither is an erasure."""
+    """Note that these ids are erased; when no others are due, no erasure is due any more."""
     with store.lock, store.noting_failure(), store.catalog.writing() as connection:
         if _has_table(connection):
             connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
@@ -197,7 +198,7 @@ def mark_erased(store: Store, ids: Collection[int]) -> None:
 
 
 def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
-    """These could not be erased, and are not tried again before that time unless somebody asks."""
+    """Note that these ids could not be erased; no sleep tries them again before ``due_ms``."""
     with store.lock, store.noting_failure(), store.catalog.writing() as connection:
         if _has_table(connection):
             connection.executemany(
@@ -206,10 +207,10 @@ def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
 
 
 def ids_left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]:
-    """Which of those ids the dead slots of a partition still hold, or may hold; of any, if none.
+    """Which of those ids the dead slots of a partition have, or may have; without ids, all.
 
-    The catalog says which slots are dead, because flags may be damaged; so may the id of a record
-    whose checksum is wrong, and then it may be each of them.
+    The catalog tells which slots are dead, because flags may be damaged. The id of a record with a
+    wrong checksum may be damaged, too, so such a record may be any of them.
     """
     segment = store.segments.get(segment_id)
     if segment is None:
@@ -218,7 +219,7 @@ def ids_left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]
     dead = np.ones(partition.slots, dtype=np.bool_)
     with store.catalog.reading() as db:
         for (slot,) in db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,)):
-            if slot in range(len(dead)):  # whatever else is damage, which check names
+            if slot in range(len(dead)):  # any other value is damage, which check reports
                 dead[slot] = False
     images = np.ascontiguousarray(partition.data[dead])
     found = set(record_ids(images).tolist())
@@ -228,7 +229,7 @@ def ids_left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]
 
 
 def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
-    """Living memories below the erased ones in the tree of parents, at any depth."""
+    """Living descendants of erased memories, at any depth."""
     if not erased:
         return ()
     children: dict[int, list[int]] = {}
@@ -237,7 +238,7 @@ def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
         for record_id, parents in db.execute(sql):
             try:
                 found_parents = json.loads(parents)
-            except (ValueError, RecursionError):  # damage, which check names
+            except (ValueError, RecursionError):  # damage, which check reports
                 continue
             for parent in found_parents if isinstance(found_parents, list) else ():
                 if isinstance(parent, int):
@@ -253,10 +254,9 @@ def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
 
 
 def _stage(store: Store) -> str | None:
-    """How far the catalog is, as of the last commit.
+    """The stage of the catalog as of the last commit.
 
-    Asked of the catalog each time: what memory says of a commit that then failed, it says until the
-    next opening.
+    It is read each time: a copy in memory would keep the stage of a commit that failed.
     """
     with store.catalog.reading() as db:
         return _stage_in(db)

@@ -1,8 +1,9 @@
-"""What living memories, and the store itself, say of what an erasure looked for.
+"""Attribute bytes that a search found to living memories, or to the store itself.
 
-A piece that they have proves nothing, and of what the caller named it is told who says it. All is
-compared in one pass over what there is, however many pieces there are, in stretches that hold up no
-writer and no log.
+A search after an erasure may hit text that a living memory legitimately shares. Such hits are no
+residue; for needles that the caller named, the ids of the memories that contain them are reported.
+One pass serves any number of needles. It reads in short stretches, so it blocks no writer and keeps
+no log from being emptied.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from spector.store.files import LOCK_NAME
 
 __all__ = ["LivingMentions", "escape_json", "leaf_texts"]
 
-#: memories that are read in one look at the catalog, and bytes of theirs; of one of them all
+#: memories and bytes that one read of the catalog takes at most; one memory is always read whole
 _AT_ONCE: Final = 2000
 _BYTES_AT_ONCE: Final = 8 << 20
-#: searching takes some ten times as much memory
+#: a search takes about ten times as much memory as it searches at once
 _SEARCHED_AT_ONCE: Final = 1 << 20
 
-#: in the order of their columns, because a row's values lie one behind the other and so may make up
-#: a piece; as bytes, because damage may be no text
+#: in column order, because the values of a row are adjacent and a piece may span several; as bytes,
+#: because a damaged value may not be text
 _CONTENT: Final = ("text", "tags", "metadata", "content.role", "content.source", "parents")
 _RECORD: Final = ("session_id", "agent_id", "user_id")
-#: those that are JSON, and what JSON writes in another way than it is
+#: columns that hold JSON, and the characters that JSON escapes
 _JSON: Final = frozenset({"tags", "metadata", "parents"})
 _WRITTEN: Final = re.compile(rb'["\\\x00-\x1f]')
 _MEMORIES: Final = f"""
@@ -47,41 +48,42 @@ _ITSELF: Final = (
     ("sqlite_master", ("type", "name", "tbl_name", "sql")), ("meta", ("key", "value")),
     ("segment", ("path",)),
 )  # fmt: skip
-#: what the store writes for a while and takes back
+#: what the store writes temporarily
 _PASSING: Final = (
     *(f"{DUE}{stage}".encode() for stage in STAGES),
     *(key.encode() for key in (UNSYNCED, RELAXED_LOG, BACKUP_NOTE)),
 )
-#: more than a lock file has: the writer's process id, and how far the store is durable
+#: more than the lock file has: the writer's process id and its durable mark
 _LOCK_BYTES: Final = 256
-#: the first bytes of the catalog, and what stands further behind in its first page
+#: the first bytes of the catalog, and the application id further on in its first page
 _MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
 
 
 class LivingMentions:
-    """What a store says of some pieces, and of what the caller named."""
+    """Which pieces stores legitimately contain, and which memories contain a given needle."""
 
     def __init__(
         self, pieces: Set[bytes], exactly: Set[bytes], given: Collection[bytes]
     ) -> None:
         """
         Args:
-            pieces: found in files of the store, which have values one behind the other, in small
-                letters, stemmed, and what the store says of itself.
-            exactly: found elsewhere, where none of that accounts for them.
+            pieces: found in files of the store. These hold adjacent values, folded and stemmed
+                words, and the store's own description, all of which account for a piece.
+            exactly: found in other files, where only one exact value accounts for a piece.
+            given: what the caller named.
         """
         self._sought = pieces
         self._sought_exactly = exactly
         self._given = given
-        #: who says what the caller named, in letters of either case and with any accents
+        #: memories that contain a needle of the caller's, ignoring case and accents
         self.ids: set[int] = set()
-        #: what a living memory says, or the store in its own description
+        #: pieces that a living memory or the store's own description contains
         self.pieces: set[bytes] = set()
-        #: what a living memory says to the letter, within one of its values
+        #: pieces that one value of a living memory contains exactly
         self.exactly: set[bytes] = set()
 
     def look(self, store: Store) -> None:
-        """Look through everything that a store says."""
+        """Read everything that a store contains legitimately."""
         rest, strict = self._sought - self.pieces, Finder(self._sought_exactly - self.exactly)
         if not (rest or self._given) and strict.done:
             return
@@ -92,9 +94,9 @@ class LivingMentions:
             for record_id, row in rows:
                 values.add(record_id, b"".join(row[: len(_CONTENT)]))
                 values.add(record_id, b"".join(row[len(_CONTENT) :]))
-                for leaf in _json_texts(row):  # an index has tags as they are
+                for leaf in _json_texts(row):  # an index has tags unescaped
                     values.add(record_id, leaf.encode("utf-8", "replace"))
-                for text in _escaped_texts(row):  # and an export has texts as JSON
+                for text in _escaped_texts(row):  # an export has texts as JSON
                     values.add(record_id, text)
             plain.drop(_found(exact, values, self.pieces))
             if not strict.done:
@@ -111,7 +113,7 @@ class LivingMentions:
             if exact.done and strict.done and named.done:
                 break
         self.ids |= named.ids
-        if left := rest - self.pieces:  # in the words of the full text: small letters, stemmed
+        if left := rest - self.pieces:  # the full text has words in lower case and stemmed
             exact = Finder(left)
             for terms in living_terms(store.catalog):
                 values = _Values()
@@ -121,7 +123,7 @@ class LivingMentions:
 
 
 def _found(finder: Finder, values: _Values, into: set[bytes]) -> set[bytes]:
-    """Pieces that are in a value, and were not in one before."""
+    """Pieces that some value contains and that had not been found before."""
     new: set[bytes] = set()
     for piece, _ in values.search(finder):
         new.add(piece)
@@ -131,12 +133,12 @@ def _found(finder: Finder, values: _Values, into: set[bytes]) -> set[bytes]:
 
 
 class _Values:
-    """Many values in one, and whose each is; nothing is found across two of them."""
+    """Many values joined for one search, each with its owner; no match spans two values."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._ids: list[int] = []
-        #: where each begins, and where the last one ends
+        #: where each value begins, and where the last one ends
         self._starts = [0]
 
     def add(self, record_id: int, value: bytes) -> None:
@@ -146,7 +148,7 @@ class _Values:
             self._starts.append(self._starts[-1] + len(value))
 
     def search(self, finder: Finder) -> Iterator[tuple[bytes, int]]:
-        """(piece, id) of every place of each piece."""
+        """(piece, id of the owner) for every match."""
         joined, size = b"".join(self._parts), _SEARCHED_AT_ONCE + finder.longest
         blocks = (
             (at, joined[at : at + size]) for at in range(0, len(joined), _SEARCHED_AT_ONCE)
@@ -158,26 +160,26 @@ class _Values:
 
 
 class _FoldedPieces:
-    """Pieces as they are without accents: files of words have them so, and in small letters.
+    """Pieces in lower case without accents, as files of words have them.
 
-    So a piece that is in small letters may be of a memory that writes it in another way.
+    A lower-case piece may therefore come from a memory that writes it differently.
     """
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
-        #: without accents -> as they were looked for
+        #: folded piece -> the pieces it stands for
         self.wanted: dict[bytes, set[bytes]] = {}
         for piece in pieces:
             text = _text_of(piece)
             if text is None or text != text.lower():
                 continue
             plain = fold_text(text).encode()
-            if len(plain) >= LEAST_BYTES or plain == piece:  # what is next to nothing is anywhere
+            if len(plain) >= LEAST_BYTES or plain == piece:  # very short ones occur everywhere
                 self.wanted.setdefault(plain, set()).add(piece)
         self._plain_of = {piece: plain for plain, of in self.wanted.items() for piece in of}
         self._finder = Finder(self.wanted)
 
     def drop(self, pieces: Iterable[bytes]) -> None:
-        """These are accounted for."""
+        """Search no longer for pieces that are accounted for."""
         for piece in pieces:
             plain = self._plain_of.get(piece)
             if plain in self.wanted:
@@ -187,7 +189,7 @@ class _FoldedPieces:
                     self._finder.found((plain,))
 
     def look(self, values: _Values) -> set[bytes]:
-        """Those that are in values, which are without accents in small letters."""
+        """Pieces whose folded form is in some value; the values are folded, too."""
         found: set[bytes] = set()
         for plain, _ in values.search(self._finder):
             found |= self.wanted.pop(plain)
@@ -196,7 +198,7 @@ class _FoldedPieces:
 
 
 class _GivenNeedles:
-    """Who says what the caller named: every one, for a receipt counts them."""
+    """Which memories contain what the caller named: all of them, because a receipt counts them."""
 
     def __init__(self, given: Collection[bytes]) -> None:
         texts = {fold_text(text).encode() for each in given if (text := _text_of(each)) is not None}
@@ -224,7 +226,7 @@ class _GivenNeedles:
 
 
 def _store_values(store: Store) -> _Values:
-    """What the store says of itself."""
+    """What the store writes about itself."""
     values = _Values()
     with store.catalog.reading() as db:
         for table, names in _ITSELF:
@@ -244,7 +246,7 @@ def _store_values(store: Store) -> _Values:
 
 
 def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
-    """The ids of living memories and what they say, many at once, by ascending ids."""
+    """(id, values) of living memories, many at once, by ascending id."""
     after = -1
     while True:
         rows: list[tuple[int, list[bytes]]] = []
@@ -257,18 +259,18 @@ def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
                 room -= sum(map(len, rows[-1][1]))
                 if room <= 0:
                     break
-        if not rows or rows[-1][0] <= after:  # a damaged key, which check names
+        if not rows or rows[-1][0] <= after:  # a damaged key, which check reports
             return
         after = rows[-1][0]
         yield rows
 
 
 def _exact_values(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
-    """What memories say, each value apart, as it is and as JSON has it: so anybody may write it."""
+    """Each value by itself, as it is and as JSON escapes it: another program may write both."""
     values = _Values()
     for record_id, row in rows:
         for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
-            if name != "parents":  # ids are no saying of its own
+            if name != "parents":  # ids are not its own content
                 values.add(record_id, value)
         for leaf in _json_texts(row):
             values.add(record_id, leaf.encode("utf-8", "replace"))
@@ -278,14 +280,14 @@ def _exact_values(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
 
 
 def _folded_row(row: list[bytes]) -> bytes:
-    """What a memory says without accents, in small letters; of JSON what it means, too."""
+    """The texts of a memory, folded; of JSON also the unescaped texts."""
     texts = [value.decode("utf-8", "replace") for value in row if value]
     texts += _json_texts(row)
     return fold_text("\0".join(texts)).encode("utf-8", "replace")
 
 
 def _json_texts(row: list[bytes]) -> list[str]:
-    """Texts of a memory that JSON writes in another way than they are."""
+    """Texts within a memory's JSON that JSON escapes."""
     texts: list[str] = []
     for value in row:
         if b"\\" in value and value[:1] in (b"[", b"{"):
@@ -295,14 +297,14 @@ def _json_texts(row: list[bytes]) -> list[str]:
 
 
 def _escaped_texts(row: list[bytes]) -> Iterator[bytes]:
-    """Texts and labels of a memory that JSON writes in another way than they are."""
+    """Texts and labels of a memory as JSON escapes them, where it does."""
     for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
         if name not in _JSON and _WRITTEN.search(value):
             yield escape_json(value.decode("utf-8", "replace")).encode("utf-8", "replace")
 
 
 def escape_json(text: str) -> str:
-    """A text as it stands in the JSON of the catalog and of exports."""
+    """A text as the JSON of the catalog and of exports has it."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
@@ -314,18 +316,18 @@ def _text_of(data: bytes) -> str | None:
 
 
 def fold_text(text: str) -> str:
-    """In small letters without accents, so that people mean the same by what is the same."""
+    """A text in lower case without accents, for comparing what people take for the same."""
     if text.isascii():
         return text.lower()
     return normalize("NFD", compatible(text).casefold().replace("ı", "i")).translate(_UNMARKED)
 
 
-#: Japanese marks that make another letter, not an accent
+#: Japanese marks that form another letter and are no accents
 _VOICED: Final = "\u3099\u309a"
 
 
 class _Unmarked(dict[int, int | None]):
-    """Table for ``str.translate``: a character -> itself, or nothing when it is a mark."""
+    """Table for ``str.translate`` that drops combining marks."""
 
     def __missing__(self, code: int) -> int | None:
         letter = chr(code)
@@ -338,7 +340,7 @@ _UNMARKED: Final = _Unmarked()
 
 
 def leaf_texts(value: Any) -> Iterator[str]:
-    """Every string and number in metadata, keys included."""
+    """Every string and number in metadata, including keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Finding many pieces of bytes in one pass over many gigabytes.
+"""Search for many byte strings in one pass over many gigabytes.
 
-A text of 100 KB is three thousand pieces of 32 bytes, which as objects take forty times their
-bytes. So these are kept in arrays, sorted, and all others, which are few, one by one.
+A text of 100 KB has three thousand pieces of 32 bytes; as Python objects they would take forty
+times their size. So these are kept in sorted arrays, and only the few shorter pieces as objects.
 """
 
 from __future__ import annotations
@@ -18,45 +18,44 @@ __all__ = ["LEAST_BYTES", "PIECE_BYTES", "Finder", "Pieces", "cut"]
 PIECE_BYTES: Final = 32
 #: shorter pieces are found everywhere
 LEAST_BYTES: Final = 6
-#: of a value so many pieces are taken, evenly: all there are of a mebibyte
+#: pieces taken of one value at most, evenly spaced: all of a mebibyte
 _MOST_PIECES: Final = 1 << 15
-#: where the four times four bytes, or two times, lie that tell a whole piece from others, or a
-#: shorter one
+#: offsets of the 4-byte words that are hashed: four of a whole piece, two of a shorter one
 _LONG_STEPS: Final = (0, 9, 18, PIECE_BYTES - 4)
 _SHORT_STEPS: Final = (0, LEAST_BYTES - 4)
-#: any odd numbers; of the golden ratio, and of the constants of MurmurHash3
+#: odd multipliers, from the golden ratio and MurmurHash3; any others would do
 _ODD: Final = tuple(map(np.uint32, (2_654_435_761, 0xCC9E2D51, 0x1B873593, 0xE6546B65 | 1)))
-#: sizes of the tables, in bits, between which their number of pieces chooses: 32 MiB at most
+#: least and largest size of a table, in bits; the number of pieces decides: 32 MiB at most
 _LEAST_HASH_BITS: Final = 16
 _MOST_HASH_BITS: Final = 25
-#: places that are looked at in vain before the tables are built anew
+#: candidates that match nothing before the tables are rebuilt
 _MOST_IN_VAIN: Final = 4096
-#: places of one block that are compared at once
+#: candidates of one block that are compared at once
 _PLACES_AT_ONCE: Final = 1 << 16
-#: owner of what is of nobody
-_NOBODY: Final = -1
+#: the owner of a piece that belongs to no memory
+_NO_OWNER: Final = -1
 
-#: pieces of 32 bytes; numpy compares such strings byte by byte, with zeros behind what is shorter
+#: a piece of 32 bytes; numpy compares such strings bytewise and pads shorter ones with zeros
 _WHOLE: Final = f"S{PIECE_BYTES}"
 _Whole = NDArray[np.bytes_]
 
 
 class Pieces:
-    """Pieces to look for, each with the kind of thing that it is of, and whose that is."""
+    """The pieces to search for, each with its kind and the memories that own it."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
-        #: of 32 bytes: they themselves, kinds and owners, one behind the other as they come
+        #: pieces of 32 bytes, with kinds and owners, in the order in which they were added
         self._whole = bytearray()
         self._kinds, self._owners = array("B"), array("q")
-        #: once somebody asks: the same sorted and each piece once, and where the owners of it begin
+        #: on demand: the same sorted without duplicates, and where the owners of each piece begin
         self._sorted: tuple[_Whole, NDArray[np.int64]] | None = None
-        #: others -> kind, and owners: most have one
+        #: shorter piece -> kind, and -> owners: most have one
         self._other: dict[bytes, int] = {}
         self._owners_of_other: dict[bytes, int | list[int]] = {}
 
     def add(self, piece: bytes, kind: str, owner: int | None = None) -> None:
-        """A piece may come more than once: it is of the first kind, and of every owner."""
+        """Add a piece; of one that is added again, the first kind and all owners count."""
         if kind not in self._names:
             self._names.append(kind)
         number = self._names.index(kind)
@@ -64,7 +63,7 @@ class Pieces:
             assert self._sorted is None, "pieces are added before they are looked for"
             self._whole += piece
             self._kinds.append(number)
-            self._owners.append(_NOBODY if owner is None else owner)
+            self._owners.append(_NO_OWNER if owner is None else owner)
             return
         self._other.setdefault(piece, number)
         if owner is not None and self._owners_of_other.setdefault(piece, owner) != owner:
@@ -83,13 +82,13 @@ class Pieces:
         return self._names[self._kinds[int(starts[_index(rows, piece)])]]
 
     def owners(self, piece: bytes) -> list[int]:
-        """Whose it is, when it is anybody's."""
+        """The ids of the memories that own a piece."""
         if len(piece) != PIECE_BYTES:
             found = self._owners_of_other.get(piece, [])
             return found if isinstance(found, list) else [found]
         rows, starts = self._sort()
         n = _index(rows, piece)
-        return [owner for owner in self._owners[starts[n] : starts[n + 1]] if owner != _NOBODY]
+        return [owner for owner in self._owners[starts[n] : starts[n + 1]] if owner != _NO_OWNER]
 
     def finder(self) -> Finder:
         return Finder(self._other, self._sort()[0])
@@ -109,12 +108,12 @@ class Pieces:
 
 
 class Finder:
-    """Finds pieces in blocks of bytes: a hash of how they begin rules nearly every offset out."""
+    """Finds pieces in blocks of bytes; a hash of their beginning rules out nearly every offset."""
 
     def __init__(self, pieces: Iterable[bytes], whole: _Whole | None = None) -> None:
         """
         Args:
-            whole: (n,) more pieces, of 32 bytes, sorted and each of them once.
+            whole: (n,) more pieces, of 32 bytes, sorted and without duplicates.
         """
         if whole is None:
             pieces = set(pieces)
@@ -122,7 +121,7 @@ class Finder:
             whole = np.sort(rows)
         self._whole = whole
         self._other = frozenset(piece for piece in pieces if len(piece) != PIECE_BYTES)
-        #: those that are still looked for
+        #: pieces that are still searched for
         self._wanted = np.ones(len(whole), dtype=np.bool_)
         self._others_wanted = set(self._other)
         lengths = [len(piece) for piece in self._other]
@@ -131,7 +130,7 @@ class Finder:
         self._build()
 
     def begin(self) -> None:
-        """From now on all of them are looked for again."""
+        """Search for all pieces again from now on."""
         if self._left < self._count:
             self._wanted[:] = True
             self._others_wanted = set(self._other)
@@ -139,7 +138,7 @@ class Finder:
             self._build()
 
     def found(self, pieces: Collection[bytes]) -> None:
-        """These need not be looked for any more, until ``begin``."""
+        """Stop searching for these pieces until ``begin``."""
         for piece in pieces:
             if len(piece) != PIECE_BYTES:
                 self._left -= piece in self._others_wanted
@@ -152,14 +151,14 @@ class Finder:
 
     @property
     def done(self) -> bool:
-        """Nothing is looked for any more."""
+        """True when no piece is searched for any more."""
         return not self._left
 
     def search(self, blocks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[bytes, int]]:
-        """(piece, offset) of every place of each piece, until it is ``found``.
+        """(piece, offset) of every match of each piece until it is ``found``.
 
         Args:
-            blocks: (offset, bytes), in the order of offsets; what they share is searched twice.
+            blocks: (offset, bytes) by ascending offset; where they overlap is searched twice.
         """
         for start, block in blocks:
             if self._is_worn:
@@ -205,14 +204,14 @@ class Finder:
 
     @property
     def _is_worn(self) -> bool:
-        """What is found already, and is everywhere, slows the search for the rest."""
+        """True when pieces that were found, and occur everywhere, slow the search for the rest."""
         left, built = self._left, self._built
         return 2 * left < built or (left < built and self._in_vain > max(built, _MOST_IN_VAIN))
 
     def _build(self) -> None:
-        """Tables of what is wanted now."""
+        """Build the tables for the pieces that are still wanted."""
         self._built = self._left
-        #: places that were looked at and are of no piece that is still wanted
+        #: candidates that matched no piece that is still wanted
         self._in_vain = 0
         self._shortest = [piece for piece in self._others_wanted if len(piece) < LEAST_BYTES]
         short = [p for p in self._others_wanted if LEAST_BYTES <= len(p) < PIECE_BYTES]
@@ -227,12 +226,12 @@ class Finder:
 
 
 class _Table:
-    """Hashes of how some pieces begin."""
+    """A hash table of how some pieces begin."""
 
     def __init__(self, beginnings: NDArray[np.uint8], steps: tuple[int, ...]) -> None:
         """
         Args:
-            beginnings: (n, size), the last four of the bytes where the last step is.
+            beginnings: (n, size) u8; the last four bytes are those of the last step.
         """
         self._steps = steps
         hashes = np.zeros(len(beginnings), dtype=np.uint32)
@@ -243,7 +242,7 @@ class _Table:
         bits = (16 * len(self._hashes)).bit_length()
         bits = min(max(bits, _LEAST_HASH_BITS), _MOST_HASH_BITS)
         self._shift = np.uint32(32 - bits)
-        #: the first bits of a hash tell most places apart at the cost of one look
+        #: the first bits of a hash rule out most offsets with one lookup
         self._there = np.zeros(1 << bits, dtype=np.bool_)
         self._there[self._hashes >> self._shift] = True
 
@@ -263,8 +262,8 @@ class _Table:
 class _Beginnings:
     """Pieces of several lengths by their first bytes.
 
-    Which of them it is, is looked up by as many bytes as there are lengths of pieces that begin so,
-    so that a beginning which many share (``{"place": "``) costs no more than one.
+    A candidate takes one lookup for each length of the pieces that share its beginning; so a
+    beginning that many share (``{"place": "``) costs no more than one.
     """
 
     def __init__(self, pieces: Collection[bytes], steps: tuple[int, ...]) -> None:
@@ -282,24 +281,24 @@ class _Beginnings:
 
 
 def _bytes_of(rows: _Whole) -> NDArray[np.uint8]:
-    """(n, 32) of (n,) pieces, which are not copied."""
+    """(n, 32) u8 view of (n,) pieces."""
     return np.frombuffer(np.ascontiguousarray(rows), np.uint8).reshape(-1, PIECE_BYTES)
 
 
 def _firsts(rows: _Whole) -> NDArray[np.int64]:
-    """Where sorted pieces begin to be others."""
+    """(k,) where each run of equal pieces begins in sorted ones."""
     new = np.ones(len(rows), dtype=np.bool_)
     new[1:] = rows[1:] != rows[:-1]
     return np.flatnonzero(new).astype(np.int64, copy=False)
 
 
 def _index(rows: _Whole, piece: bytes) -> int:
-    """Where a piece is among sorted ones, if it is."""
+    """The position of a piece among sorted ones, if it is there."""
     return min(int(np.searchsorted(rows, np.array(piece, dtype=_WHOLE))), len(rows) - 1)
 
 
 def _words(data: bytes) -> NDArray[np.uint32]:
-    """(n - 3,) the four bytes from each offset on."""
+    """(n - 3,) u32, the four bytes at each offset."""
     wide = np.frombuffer(data, np.uint8).astype(np.uint32)
     words = wide[:-3].copy()
     for n, shift in enumerate((8, 16, 24), 1):
@@ -308,7 +307,7 @@ def _words(data: bytes) -> NDArray[np.uint32]:
 
 
 def cut(data: bytes) -> Iterator[bytes]:
-    """Pieces of a value that cover it, so that any 63 bytes of it hold a whole one."""
+    """Cut a value into pieces, so that any 63 bytes of it contain a whole one."""
     if len(data) <= PIECE_BYTES:
         yield data
         return

@@ -1,11 +1,11 @@
 """A search of every byte of a store for what was erased from it.
 
-What is searched for is cut into pieces, because SQLite spreads a long value over pages and a
-remnant need not begin where the value began: whatever is left of 63 bytes or more in one place
-holds a whole piece of 32. A piece that living memories hold as well proves nothing, and is counted
-instead of reported; of what the caller named, they are listed. In a file that is not of the store
-only what one of them says to the letter is theirs. The full text does not keep texts as they are,
-so its words are read one by one (``word_residue``).
+Needles are cut into pieces of 32 bytes, because SQLite spreads a long value over pages and a
+remnant need not begin where the value began: any remnant of 63 contiguous bytes or more contains a
+whole piece. A piece that living memories contain, too, is counted and not reported as residue; for
+needles that the caller named, these memories are listed. In files that are not the store's, only an
+exact value of a living memory accounts for a piece. The full-text index does not keep texts as they
+are, so its words are read one by one (``words``).
 """
 
 from __future__ import annotations
@@ -34,39 +34,39 @@ from spector.store.words import is_words
 
 __all__ = ["Needles", "foreign_files", "verify"]
 
-#: what somebody asks for by name may be a little shorter, and be found by chance: four given bytes
-#: stand once in 4 GiB of random ones
+#: a needle that the caller names may be shorter, and so be found by chance: four given bytes occur
+#: once in 4 GiB of random ones
 LEAST_GIVEN_BYTES: Final = 4
 _BLOCK_BYTES: Final = 1 << 20
-#: SQLite's lock table: numbers of pages and no content. It must not be opened by anybody else,
-#: because closing it would drop SQLite's own locks
+#: SQLite's lock table has page numbers and no content. Nothing else may open it, because closing it
+#: would drop SQLite's own locks
 _LOCK_TABLE: Final = f"{CATALOG_NAME}-shm"
 
 
 @dataclass(slots=True)
 class Needles:
-    """What to search for, in pieces."""
+    """What to search for, cut into pieces."""
 
     pieces: Pieces = field(default_factory=Pieces)
-    #: texts whose words must not be found in the full text either
+    #: texts whose words must not be left in the full-text index
     texts: list[str] = field(default_factory=list)
-    #: what the caller named, whole
+    #: needles that the caller named, uncut
     given: list[bytes] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     too_short: int = 0
 
     def add_given(self, given: str | bytes) -> None:
-        """Something that a caller asks for: as it is, as JSON has it, in either normal form.
+        """Add a needle of the caller's: as it is, as JSON escapes it, in both normal forms.
 
         Raises:
-            InvalidInputError: it is so short, or so monotonous, that it would be found everywhere.
+            InvalidInputError: it is so short or so uniform that it would be found everywhere.
         """
         try:
             data = given.encode() if isinstance(given, str) else given
         except UnicodeEncodeError as error:
             raise InvalidInputError(
-                f"verify holds a text that is no Unicode: {error.reason} at {error.start}",
-                hint="leave half a surrogate pair out",
+                f"verify has a text that is not valid Unicode: {error.reason} at {error.start}",
+                hint="remove the lone surrogate",
             ) from None
         forms = [data]
         with contextlib.suppress(UnicodeDecodeError):
@@ -76,8 +76,8 @@ class Needles:
         if least < LEAST_GIVEN_BYTES or len(set(data)) < 2:
             what = f"only {least}" if least < LEAST_GIVEN_BYTES else "only the same"
             raise InvalidInputError(
-                f"verify holds a text of {what} bytes, which are found everywhere",
-                hint=f"give at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
+                f"verify has a text of {what} bytes, which occurs everywhere",
+                hint=f"pass at least {LEAST_GIVEN_BYTES} bytes that are not all the same: a full "
                 "name instead of a short one",
             )
         self.given.append(data)
@@ -88,7 +88,7 @@ class Needles:
             self._take("given", form)
 
     def add(self, kind: str, data: bytes, owner: int | None = None) -> None:
-        """Something whose bytes must not be found."""
+        """Add bytes that must not be found."""
         if len(data) < LEAST_BYTES or len(set(data)) < 2:
             self.too_short += bool(data)
             return
@@ -101,10 +101,10 @@ class Needles:
             self.pieces.add(piece, kind, owner)
 
     def add_memory(self, row: Row, image: Bytes | None, dim: int) -> None:
-        """Everything that a memory says: text, metadata, tags, labels, vector.
+        """Add all that a memory contains: text, metadata, tags, labels, vector.
 
         Args:
-            image: (stride,) u8, the record as the partition has it, damaged or not.
+            image: (stride,) u8, the record as the partition has it, even a damaged one.
         """
         self.ids.append(row.id)
         self.texts.append(row.text)
@@ -126,17 +126,17 @@ class _Hit(NamedTuple):
     piece: bytes
     where: str
     offset: int
-    #: in a file of the store's, which writes what memories say in more ways than one
+    #: in a file of the store, which writes the content of memories in several forms
     ours: bool
 
 
 def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Verification:
-    """Search every file of a store. Nothing is changed, and nobody waits for long.
+    """Search every file of a store. Changes nothing and blocks no one for long.
 
-    What cannot be read is told and not raised: the erasure is done, and its receipt is due.
+    What cannot be read is reported, not raised: the erasure is done, and its receipt is due.
 
     Args:
-        others: stores in memory, whose bytes are searched too and whose memories may say the same.
+        others: stores in memory; their bytes are searched, and their memories may share content.
     """
     wanted = needles.pieces.finder()
     own = _own_names(store)
@@ -149,7 +149,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
         with _noting_failures(failed, shown), _open_file(each, name) as file:
             lives = _LivingSlots(each, name)
             for piece, offset in wanted.search(_blocks(file, wanted.longest)):
-                # a living record has the same numbers in its own right; a dead one has not
+                # a living record may legitimately have the same vector; a dead one may not
                 if lives.at(offset):
                     alive.add(piece)
                 else:
@@ -170,7 +170,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     for each in (store, *others):
         with _noting_failures(failed, CATALOG_NAME):
             mentions.look(each)
-    # the catalog and its log have records of the living that are on their way to a partition
+    # the catalog and its log have living records that are on their way to a partition
     alive |= _vectors_of_the_living(
         (store, *others),
         {
@@ -194,7 +194,7 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
         shared=len(alive | mentions.pieces | mentions.exactly),
         living=tuple(sorted(mentions.ids)), files=files, bytes=total,
         residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
-        # of a word nobody knows whose it was
+        # a word does not tell which memory it came from
         left_of=tuple(sorted(needles.ids if words.left else left_of)),
     )
 
@@ -209,7 +209,7 @@ def foreign_files(store: Store) -> tuple[str, ...]:
 
 
 def _own_names(store: Store) -> set[str]:
-    """Names of the store's files, but for those of words; of one in memory all are."""
+    """Names of the store's files, except word files; a store in memory owns all of its files."""
     if not store.files.durable:
         return {*_listed(store), CATALOG_NAME}
     with store.lock:
@@ -227,7 +227,7 @@ def _listed(store: Store) -> list[str]:
 
 
 def _files(store: Store, others: Iterable[Store]) -> Iterator[tuple[Store, str]]:
-    """Every file of every store; the catalog of one in memory, which is no file, is one as well."""
+    """Every file of every store, including the catalog of a store in memory, which is no file."""
     for each in (store, *others):
         names = _listed(each)
         if each.catalog.in_memory:
@@ -236,13 +236,13 @@ def _files(store: Store, others: Iterable[Store]) -> Iterator[tuple[Store, str]]
 
 
 def _shown(name: str) -> str:
-    """A file's name, or a message with one, for people, whatever bytes somebody has put into it."""
+    """A file's name, or a message with one, printable whatever bytes the name has."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 @contextlib.contextmanager
 def _noting_failures(failed: list[str], name: str) -> Iterator[None]:
-    """Write down what cannot be read; a file that is gone by now has nothing to say."""
+    """Collect what cannot be read; a file that is gone by now is skipped."""
     try:
         yield
     except StoreNotFoundError:
@@ -253,7 +253,7 @@ def _noting_failures(failed: list[str], name: str) -> Iterator[None]:
 
 @managed
 def _open_file(store: Store, name: str) -> Iterator[File]:
-    """A file of the store to read; the catalog's through a descriptor that outlives us."""
+    """Open a file of the store for reading; the catalog through its shared descriptor."""
     if name == CATALOG_NAME:
         yield store.catalog.raw_file(store.files)
         return
@@ -265,9 +265,9 @@ def _open_file(store: Store, name: str) -> Iterator[File]:
 
 
 def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, bytes) of a file, each block with the end of the one before it."""
+    """(offset, bytes) of a file; each block begins with the end of the one before."""
     for low, end in written_ranges(file):
-        # zeros that nobody has written are not searched, but what is sought may begin or end there
+        # holes are not searched, but a match may begin or end in one
         at, tail = low, bytes(min(low, overlap))
         while at < end and (data := file.read_at(at, min(_BLOCK_BYTES, end - at))):
             block = tail + data
@@ -283,7 +283,7 @@ def _is_log(name: str) -> bool:
 
 
 def _vectors_of_the_living(stores: Iterable[Store], pieces: set[bytes]) -> set[bytes]:
-    """Those of the pieces that a living record has, in a partition or on its way there."""
+    """The pieces that some living record contains."""
     finder, found = Finder(pieces), set[bytes]()
     for store in stores if pieces else ():
         with store.lock:
@@ -305,21 +305,21 @@ def _vectors_of_the_living(stores: Iterable[Store], pieces: set[bytes]) -> set[b
 
 
 class _LivingSlots:
-    """Which places of a file are inside living records."""
+    """Which offsets of a partition file are inside living records."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._stride = store.stride
-        with store.lock:  # or another thread's commit adds one while they are looked through
+        with store.lock:  # another thread's commit may add one meanwhile
             held = (each for each in store.segments.values() if each.row.path == name)
             self._segment: Segment | None = next(held, None)
         self._flags: NDArray[np.uint16] | None = None
 
     def at(self, offset: int) -> bool:
-        """True for a place inside a living record."""
+        """True for an offset inside a living record."""
         if self._segment is None or offset < PARTITION_HEADER_BYTES:
             return False
         slot = (offset - PARTITION_HEADER_BYTES) // self._stride
-        # of one that was not there or dead a moment ago, look again
+        # it may have been written a moment ago: look again
         return self._alive(slot) or self._alive(slot, anew=True)
 
     def _alive(self, slot: int, *, anew: bool = False) -> bool:

@@ -1,11 +1,11 @@
-"""Words that the full-text index still holds although no living memory says them.
+"""Words that the full-text index still has although no living memory contains them.
 
-FTS5 marks what was deleted and drops it when its parts are merged. Until then its pages hold the
-words, stemmed, folded and without the letters that a word shares with the one before it, so a
-search of the bytes for a text misses them. Here the terms of every page are read as FTS5 writes
-them (https://www.sqlite.org/fts5.html#internals and its source, ``fts5_index.c``: a leaf begins
-with two u16, the second of them is where its list of terms begins) and compared with the words of
-what should be gone; which of these a living memory says, FTS5 knows itself.
+FTS5 marks deletions and drops the words when it merges segments. Until then its pages have them
+stemmed, folded and prefix-compressed, so a byte search for the text misses them. This module reads
+the terms of every page as FTS5 writes them (https://www.sqlite.org/fts5.html#internals and its
+source, ``fts5_index.c``: a leaf begins with two u16, the second of which is the offset of its list
+of terms) and compares them with the words of erased texts. FTS5 itself tells which of these a
+living memory contains.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ from spector.store.sqlite import connected
 
 __all__ = ["WordCheck", "living_terms", "words_left"]
 
-#: bits of a page's key above its number: height of a node, and whether it is of another kind
+#: bits of a page's key above its number: the height of the node and flags of other page kinds
 _NOT_A_LEAF_SHIFT: Final = 31
 _OTHER_KIND: Final = (1 << 6) - 1
 _LEAST_SEGMENT: Final = 1 << 37
-#: before each term: of which index it is, the main one or one of prefixes
+#: the byte before each term names its index: the main one or a prefix index
 _MAIN: Final = b"0"
 _TERMS_AT_ONCE: Final = 50_000
 
 
 class WordCheck(NamedTuple):
-    """How many words were looked for, and how many of them are left, as the index stems them."""
+    """How many words were searched for, and how many are left, as the index stems them."""
 
     wanted: int
     left: int
 
 
 def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
-    """Which words of some texts the index holds, and no living memory says.
+    """Count the words of some texts that the index has and no living memory contains.
 
     Raises:
         CatalogCorruptError: a page of the index is not what FTS5 writes.
     """
     with _words_of(texts) as words:
-        # by their hashes, since as objects they take several times what the texts do
+        # as hashes, because as objects they take several times the memory of the texts
         terms = words.execute("SELECT CAST(term AS BLOB) FROM words")
         wanted = np.sort(np.fromiter((hash(term) for (term,) in terms), np.int64))
         with catalog.reading() as db:
             there = _with_hashes(_terms(db, catalog.path), wanted) if len(wanted) else set()
             left = there.difference(_living(db, there))
-        # and of what has the hash of another it is asked whether it is that other
+        # two words may share a hash, so each is looked up once more
         return WordCheck(len(wanted), sum(_has(words, "words", term) for term in left))
 
 
 def _with_hashes(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
-    """Those with one of these hashes, which are sorted."""
+    """The terms that have one of these sorted hashes."""
     found: set[bytes] = set()
     while some := list(itertools.islice(terms, _TERMS_AT_ONCE)):
         hashes = np.fromiter(map(hash, some), np.int64, len(some))
@@ -69,9 +69,9 @@ def _with_hashes(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes
 
 
 def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
-    """The words of living memories, many at once, as the index writes them.
+    """The words of living memories as the index writes them, many at once.
 
-    That is in small letters, stemmed ("allergi" of "allergy") and with its own idea of accents.
+    They are in lower case, stemmed ("allergi" for "allergy") and folded by the index's own rules.
     """
     with catalog.reading() as db:
         db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
@@ -85,7 +85,7 @@ def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
 
 @managed
 def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
-    """The terms that the index makes of texts, in a table: by SQLite, which alone knows how."""
+    """The terms that SQLite makes of texts, in a table ``words``."""
     with connected(":memory:") as db:
         db.execute(
             "CREATE VIRTUAL TABLE said USING fts5(text, content='', detail=none,"
@@ -97,7 +97,7 @@ def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
 
 
 def _living(db: sqlite3.Connection, terms: Iterable[bytes]) -> Iterator[bytes]:
-    """Those terms that are in a text which has not been deleted."""
+    """The terms that some text contains which has not been deleted."""
     db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
     try:
         yield from (term for term in terms if _has(db, "temp.said", term))
@@ -111,7 +111,7 @@ def _has(db: sqlite3.Connection, table: str, term: bytes) -> bool:
 
 
 def _terms(db: sqlite3.Connection, path: str) -> Iterator[bytes]:
-    """Every term of every page, deleted or not; what leads to a page is no word, but a piece."""
+    """Every term of every leaf page, deleted or not; inner pages have prefixes only."""
     sql = "SELECT id, block FROM fulltext_data WHERE id >= ?"
     for key, block in db.execute(sql, (_LEAST_SEGMENT,)):
         if key >> _NOT_A_LEAF_SHIFT & _OTHER_KIND:
@@ -143,7 +143,7 @@ def _terms_of_leaf(block: bytes) -> Iterator[bytes]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at a place, seven bits a byte and eight in the ninth, and where it ends."""
+    """(value, end) of a SQLite varint: seven bits a byte, eight in the ninth."""
     value = 0
     for n in range(8):
         byte = data[at + n]

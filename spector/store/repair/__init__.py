@@ -1,4 +1,4 @@
-"""Brings what is left of a damaged store into a new one."""
+"""Copies what is left of a damaged store into a new one."""
 
 from __future__ import annotations
 

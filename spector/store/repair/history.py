@@ -1,8 +1,8 @@
 """What became of each memory, as the partitions alone tell it.
 
-For a catalog that has lost commits: its rows may be of a moment ago, while a partition is written
-right after each commit. Places within a partition are given out in order and never again, so of two
-images of one memory the later one is the newer, and a later tombstone is the end of it.
+A catalog that has lost commits has rows that are out of date, while partitions are written right
+after each commit. Slots are assigned in order and never reused, so of two images of one memory the
+one in the later slot is newer, and a later tombstone means that it was forgotten.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _GENERATION = re.compile(r"(?:\.g\d+)?\.mem$")
 
 @dataclass(slots=True)
 class PartitionHistory:
-    """Of every memory that some partition has a sound image of."""
+    """The last state of every memory of which some partition has a sound image."""
 
     #: id -> (path, slot) of its newest image
     places: dict[int, tuple[str, int]] = field(default_factory=dict)
-    #: whose newest image is a tombstone
+    #: ids whose newest image is a tombstone
     dead: set[int] = field(default_factory=set)
-    #: who had another place before, not counting what a compaction does
+    #: ids that had another place before, not counting moves by a compaction
     moved: set[int] = field(default_factory=set)
 
 
 def stem_of(path: str) -> str:
-    """The name that all generations of a partition have in common."""
+    """The name that all generations of a partition share."""
     return _GENERATION.sub("", path)
 
 
 def read_history(
     paths: Iterable[str], read: Callable[[str], SavedPartition | None]
 ) -> PartitionHistory:
-    """Look at every partition once, in the order in which they were written."""
+    """Read every partition once, in the order in which they were written."""
     found: list[tuple[tuple[int, int, int], str]] = []
     parts: dict[str, tuple[Any, Any, Any]] = {}
     for path in paths:
@@ -71,7 +71,7 @@ def read_history(
                 out.moved.add(record_id)
             if before is not None and not lives and days[record_id] != order[0] \
                     and record_id not in out.dead:
-                continue  # it has moved from one day to another, and nothing says in which order
+                continue  # it moved from one day to another, in an unknown order
             out.places[record_id], days[record_id] = (path, slot), order[0]
             out.dead.discard(record_id)
             if not lives:
@@ -83,14 +83,15 @@ def later_partitions(
     files: DiskFiles, recovered: RecoveredCatalog, uuid: bytes,
     named: Mapping[int, Mapping[str, Any]],
 ) -> list[Loss]:
-    """Partitions of commits that the catalog does not have; never of a relaxed writer's, whose
-    newest commits a power cut may take back.
+    """Partitions with commits that the catalog has lost.
+
+    None for a relaxed writer, whose newest commits a power cut may undo.
     """
     if UNSYNCED in recovered.meta or any(lost.table in ("*", "segment") for lost in recovered.lost):
         return []
     by_path = {str(row["path"]): row for row in named.values()}
     present = files.listing()
-    # a generation that a compaction was about to put in the place of one that is there, or had
+    # generations that a compaction was replacing, or had replaced
     known = {
         stem_of(str(row["path"])) for row in recovered.segments
         if row["id"] not in named or row["path"] in present
@@ -115,7 +116,7 @@ def later_partitions(
 
 
 def _has_counts(row: Mapping[str, Any]) -> bool:
-    """Whether the row says how many slots and living memories its partition has."""
+    """True when the row has possible counts of slots and living memories."""
     live, slots = row.get("live"), row["slots"]
     return type(live) is int and slots is not None and 0 <= live <= slots
 

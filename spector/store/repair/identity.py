@@ -1,4 +1,4 @@
-"""Whose store this is, when its catalog may not say so any more."""
+"""Which store this is, even when its catalog no longer tells."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["identify", "partitions_in", "refuse_newer"]
 
 
 def identify(files: DiskFiles, recovered: RecoveredCatalog) -> Identity:
-    """Uuid and dimension, from the catalog or else from what most partitions say.
+    """Uuid and dimension, from the catalog, or else those that most partitions name.
 
     Raises:
-        StoreError: there is nothing that says so.
+        StoreError: neither tells.
     """
     meta = recovered.meta
     try:
@@ -40,7 +40,7 @@ def identify(files: DiskFiles, recovered: RecoveredCatalog) -> Identity:
             found[each.uuid, each.dim] += 1
     if not found:
         raise StoreError(
-            f"{files.root}: neither catalog nor partitions say what store this was",
+            f"{files.root}: neither catalog nor partitions tell which store this is",
             hint="restore a backup",
         )
     (uuid, dim), _ = found.most_common(1)[0]
@@ -48,9 +48,9 @@ def identify(files: DiskFiles, recovered: RecoveredCatalog) -> Identity:
 
 
 def refuse_newer(files: DiskFiles, recovered: RecoveredCatalog) -> None:
-    """Nobody can tell damage from what a later format means.
+    """Refuse a store of a later format, whose bytes could be taken for damage.
 
-    A catalog that alone says so is damaged itself: every partition repeats the format.
+    Where only the catalog has the later format, it is damaged: every partition repeats the format.
 
     Raises:
         FormatVersionError

@@ -1,6 +1,6 @@
-"""Read a store's bytes without opening it, so that a damaged one can still be looked at.
+"""Read a store's files without opening it, so that a damaged one can be inspected.
 
-Nothing here raises for damage: what is wrong becomes a note beside what could be read.
+Damage raises no error: it becomes a note beside what could be read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = ["PartitionFile", "RawStore"]
 
 @dataclass(slots=True)
 class PartitionFile:
-    """One .mem file: its header as far as it can be read, and what is wrong with it."""
+    """One .mem file: its header, as far as it can be read, and its problems."""
 
     file: str
     bytes: int = 0
@@ -75,7 +75,7 @@ class RawStore:
         self.names: list[str] = []
         for path in sorted(self.root.rglob("*.mem")):
             name = path.relative_to(self.root).as_posix()
-            if path.is_symlink() or not path.is_file():  # it may be a pipe, or lead elsewhere
+            if path.is_symlink() or not path.is_file():  # a pipe, or a link to another place
                 self.problems.append(f"{name}: not a regular file")
             else:
                 self.names.append(name)
@@ -95,7 +95,7 @@ class RawStore:
             self.problems.append(f"{CATALOG_NAME} is missing")
             return None
         catalog: Catalog | None = None
-        for immutable in (False, True):  # the second try is for media that cannot be written
+        for immutable in (False, True):  # the second attempt is for read-only media
             try:
                 catalog = Catalog(
                     str(path), mode="r", durability="strict", immutable=immutable
@@ -154,7 +154,7 @@ class RawStore:
         return out
 
     def find(self, record_id: int) -> dict[str, Any] | None:
-        """Everything that can be read of one record, or None when no byte of it is there."""
+        """Everything that can be read of one record; None when there is nothing of it."""
         row = self._row(record_id)
         place = self._place_of(row) if row is not None else None
         if place is None:
@@ -170,7 +170,7 @@ class RawStore:
         return out
 
     def _newer(self, row: Row) -> list[int]:
-        """Ids of the memories that supersede one, as far as the catalog can say."""
+        """Ids of the memories that supersede one, as far as the catalog tells."""
         assert self.catalog is not None, "it has the row"
         try:
             return list(successors(self.catalog, [row.id]).get(row.id, ()))
@@ -193,7 +193,7 @@ class RawStore:
         return (path, row.slot) if path is not None and path in self.names else None
 
     def _search(self, record_id: int) -> tuple[str, int] | None:
-        """Look through the headers of all partitions, for when the catalog is of no help."""
+        """Search the headers of all partitions, when the catalog does not name the record."""
         for name in self.names:
             rows = self._rows(name)
             if rows is None:
@@ -205,9 +205,9 @@ class RawStore:
         return None
 
     def _read(self, name: str, most: int | None = None) -> bytes:
-        """The first bytes of a partition; without ``most``, all that was written to it in a row.
+        """The first bytes of a partition; without ``most``, all up to its first hole.
 
-        Nothing is waited for, whatever has been put in its place meanwhile.
+        It does not block on a pipe or device that has taken the file's place.
         """
         path = str(self.root / name)
         with contextlib.closing(DiskFile(FileIO(open_given(path)), path)) as file:

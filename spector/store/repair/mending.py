@@ -1,4 +1,4 @@
-"""Records made anew for words whose own is gone."""
+"""Make new records for texts whose record is lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def mend_records(
     unpaired: Iterable[tuple[dict[str, Any], int]], named: dict[int, dict[str, Any]],
     recovered: RecoveredCatalog, identity: Identity, embed: Embed | None, out: Salvage,
 ) -> None:
-    """Make records anew from the catalog's rows and freshly embedded words."""
+    """Make records from the catalog's rows and newly embedded texts."""
     bare = 0
     for row, tier in unpaired:
         if row["id"] in out.seen:
@@ -44,26 +44,26 @@ def mend_records(
         path = str(segment["path"]) if segment else None
         words = recovered.contents.get(row["id"])
         if words is None or not is_sealed_pair(row, words):
-            out.lost.append(loss_of(row, recovered, path, "its record and its words are damaged"))
+            out.lost.append(loss_of(row, recovered, path, "its record and its text are damaged"))
             continue
         vectors = embed([stored_words(words)]) if embed is not None and tier >= 0 else None
         if vectors is None:
             out.lost.append(loss_of(row, recovered, path, "its vector is lost; its text is whole"))
             bare += tier >= 0
-            embed = None if tier >= 0 else embed  # it does not work, so it is not asked again
+            embed = None if tier >= 0 else embed  # it does not work: do not try again
         else:
             image = _new_image(row, vectors, words, tier, identity)
             if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE), row["event_ms"]):
                 out.lost.append(loss_of(row, recovered, path, "its strength or time is damaged"))
                 continue
             out.mended += 1
-            reason = "its vector was damaged and made anew; category, modality, confidence are lost"
+            reason = "its damaged vector was made again; category, modality, confidence are lost"
             out.notes.append(Loss(id=row["id"], file=path, slot=row["slot"], reason=reason))
             out.saved.append(SavedMemory(row["id"], tier, image, row, words))
     if bare and identity.fingerprint:
         out.notes.append(Loss(
             reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
-            f" embedder ({identity.model_id}) makes their vectors anew: embedder=, --embedder"
+            f" embedder ({identity.model_id}) makes their vectors again: embedder=, --embedder"
         ))
 
 

@@ -1,4 +1,4 @@
-"""Partitions as a repair sees them: what is sound in the file, under what the journal still has."""
+"""Partitions as a repair sees them: the file with the entries of the journal applied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_saved(
     recovered: RecoveredCatalog, out: Salvage,
 ) -> SavedPartition | None:
     if segment is None and path not in out.later and not is_lost(recovered, "segment", 0):
-        out.notes.append(Loss(file=path, reason="no partition of this store; left out"))
+        out.notes.append(Loss(file=path, reason="not a partition of this store; left out"))
         return None
     try:
         if not files.exists(path):
@@ -55,7 +55,7 @@ def _overlay(
     found: SavedPartition, segment: dict[str, Any], recovered: RecoveredCatalog,
     identity: Identity, out: Salvage,
 ) -> None:
-    """What was committed and not yet copied, as a recovery would have."""
+    """Apply what was committed and not yet copied, as a recovery would."""
     entries = (
         tuple(row.get(name) for name in ("segment_id", "kind", "slot", "image"))
         for row in recovered.journal if row.get("segment_id") == segment["id"]
@@ -71,7 +71,7 @@ def _overlay(
     if out.commits_lost:
         _keep_later_halves(before, whole)
     for slot in refused:
-        reason = "the journal's image of this record is damaged; what the partition has was taken"
+        reason = "the journal's image of this record is damaged; the partition's was taken"
         out.notes.append(Loss(file=found.path, slot=slot, reason=reason))
     found.images = whole
     crc = np.empty(len(whole), dtype=np.uint32)
@@ -85,8 +85,8 @@ def _room(
 ) -> int:
     """How many slots the file has and the journal adds.
 
-    A damaged slot may lie anywhere. One behind the end of the file is believed where the journal
-    goes on from there, or where the row of a memory is as far: the file was cut off.
+    A damaged entry may name any slot. One beyond the end of the file is accepted where the journal
+    continues from there, or where the row of a memory is as far: then the file was cut off.
     """
     new = [(slot, len(image) // stride) for kind, slot, image in pending if kind == JOURNAL_RECORDS]
     present = len(found.images)
@@ -104,10 +104,10 @@ def _room(
 
 
 def _keep_later_halves(before: Bytes, after: Bytes) -> None:
-    """Take back older mutable halves from records (n, stride) that had been copied long ago.
+    """Undo older mutable halves that the journal put over records (n, stride).
 
-    A journal of a moment ago does not know what has been written since: it would bring back to life
-    what was forgotten. Only the deaths that it knows of count.
+    An outdated journal lacks later writes: it would revive forgotten memories. Only its tombstones
+    count.
     """
     end = MUTABLE_OFFSET + MUTABLE_BYTES
     same = (before[:, :MUTABLE_OFFSET] == after[:, :MUTABLE_OFFSET]).all(axis=1)

@@ -1,4 +1,4 @@
-"""Bringing records, rows and words together: each memory whole, or what is left of it."""
+"""Pair records, rows and texts: each memory whole, or what is left of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pair_partition(
     partition: SavedPartition, segment: dict[str, Any] | None, own: dict[int, dict[str, Any]],
     recovered: RecoveredCatalog, out: Salvage,
 ) -> list[tuple[dict[str, Any], int]]:
-    """Match a partition's records with the catalog's rows; returns rows without a record."""
+    """Match a partition's records with the catalog's rows; returns the rows without a record."""
     unpaired = []
     headers, alive = partition.headers, partition.alive
     tier = tier_of(segment)
@@ -101,18 +101,18 @@ def _keep_newest(
     partition: SavedPartition, slot: int, tier: int, record_id: int, row: dict[str, Any] | None,
     recovered: RecoveredCatalog, out: Salvage,
 ) -> None:
-    """The same where the catalog has lost commits: a memory lives where it was written last."""
+    """Keep a record of a catalog that has lost commits: only the newest image of a memory."""
     assert out.history is not None
     if record_id in out.seen or out.history.places[record_id] != (partition.path, slot):
         return
     if record_id in out.history.dead:
         out.seen.add(record_id)
         if record_id in recovered.records:
-            reason = "it was forgotten later than the catalog knows, or its newer place is lost"
+            reason = "it was forgotten in a lost commit, or its newer record is lost"
             out.notes.append(Loss(id=record_id, file=partition.path, slot=slot, reason=reason))
         return
     if row is None and record_id not in out.history.moved:
-        # only a compaction, or a page that is of a moment ago, makes it have another place
+        # it has another place only after a compaction, or by an outdated page
         row = recovered.records.get(record_id, recovered.older_records.get(record_id))
         row = row if row is None or is_row(row) else None
     _keep(partition.images[slot], partition.path, slot, tier, row, recovered, out, newest=True)
@@ -122,13 +122,13 @@ def _keep(
     record: Bytes, path: str, slot: int, tier: int, row: dict[str, Any] | None,
     recovered: RecoveredCatalog, out: Salvage, *, newest: bool = False,
 ) -> None:
-    """``newest``: the record is, and row and words may be of a moment ago."""
+    """Keep one memory. With ``newest``, row and text may be older than the record."""
     image = record.copy()
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     record_id = int(header["id"][0])
     words = recovered.contents.get(record_id)
     if row is not None and words is not None and not newest and not is_sealed_pair(row, words):
-        out.lost.append(loss_of(row, recovered, path, "its words are not what was written"))
+        out.lost.append(loss_of(row, recovered, path, "its text is not what was written"))
         out.seen.add(record_id)
         return
     if row is not None and not newest:
@@ -137,10 +137,10 @@ def _keep(
         row, words = _matching_pair(header, row, recovered, out)
     if words is None or row is None:
         out.wordless += 1
-        reason = "its words are lost; its vector is kept, in quarantine and without a text"
+        reason = "its text is lost; its vector is kept, in quarantine and without a text"
         text = _text_of(record_id, recovered)
         if text is not None:
-            reason += "; these may be what it said before"
+            reason += "; an older text of it may be this one"
         out.notes.append(
             Loss(id=record_id, file=path, slot=slot, reason=reason, text=text)
         )
@@ -161,11 +161,11 @@ def _choose_strength(
     image: Bytes, row: dict[str, Any], path: str, slot: int, recovered: RecoveredCatalog,
     out: Salvage,
 ) -> None:
-    """The mutable half of a record: the catalog's, unless only the partition's can be.
+    """Choose the mutable half of a record: the catalog's, unless only the partition's is possible.
 
-    Nothing proves either copy. With the journal laid over it a partition has what the catalog has,
-    but after a power cut in relaxed mode, when the catalog is the truth. So where they differ one
-    is damaged, and somebody has to look at what was taken.
+    No checksum covers either copy. After the journal has been applied they are equal, except after
+    a power cut in relaxed mode, when the catalog is right. So a difference means damage, and a note
+    asks the user to look at it.
     """
     block = image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
     if block.tobytes() == row["mutable"]:
@@ -181,14 +181,14 @@ def _choose_strength(
         taken = "partition"
     if UNSYNCED not in recovered.meta:
         reason = (
-            "its flags or strength differ in partition and catalog, so one of them is damaged; the "
-            f"{taken}'s were taken"
+            "its flags or strength differ in partition and catalog, so one copy is damaged; the "
+            f"{taken}'s was taken"
         )
         out.notes.append(Loss(id=row["id"], file=path, slot=slot, reason=reason))
 
 
 def _is_possible_half(header: NDArray[np.void], event_ms: int) -> bool:
-    """Whether a living record of the catalog may have such a mutable half."""
+    """True when a living record may have this mutable half."""
     flags = int(header["flags"][0])
     return is_usable(header, event_ms) and not flags & ~_FLAGS and not flags & Flag.TOMBSTONE
 
@@ -196,10 +196,10 @@ def _is_possible_half(header: NDArray[np.void], event_ms: int) -> bool:
 def _matching_pair(
     header: NDArray[np.void], row: dict[str, Any] | None, recovered: RecoveredCatalog, out: Salvage
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """A row and words that the seal says belong together, and to this record."""
+    """A row and a text that the seal proves to belong together, and to this record."""
     record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
     moved = out.history is not None and record_id in out.history.moved
-    if moved and row is None:  # its words were changed, and which these are nobody knows
+    if moved and row is None:  # its text was changed, and it is unknown which one this is
         return None, None
     rows = [row, recovered.older_records.get(record_id)]
     found = [recovered.contents.get(record_id), recovered.older_contents.get(record_id)]

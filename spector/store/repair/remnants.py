@@ -1,7 +1,7 @@
-"""Reading what is left of a damaged store, whatever part of it is damaged.
+"""Read what is left of a damaged store, whatever part of it is damaged.
 
-Nothing here opens the store: the catalog's tables are read row by row, around what cannot be read,
-and partitions are read by their own checksums. The source is never written to.
+This module does not open the store. It reads the catalog's tables row by row around what cannot be
+read, and partitions by their own checksums. It never writes to the source.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ __all__ = [ "RecoveredCatalog", "SavedPartition", "read_partition", "recover_cat
            "whole_header"]
 
 _LOG = f"{CATALOG_NAME}-wal"
-#: what a page is believed to say of the store, if it has the form of such a row
+#: keys of ``meta`` whose rows are accepted from a page that no tree leads to
 _META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
-#: slots of a partition that no row counts are believed up to this many bytes at once
+#: bytes of a partition that are read at once
 _READ_BYTES = 64 << 20
 
 
 @dataclass(slots=True)
 class RecoveredCatalog:
-    """What the catalog still says."""
+    """All rows of the catalog that could be read."""
 
     meta: dict[str, str] = field(default_factory=dict)
     segments: list[dict[str, Any]] = field(default_factory=list)
@@ -74,21 +74,21 @@ class RecoveredCatalog:
     journal: list[dict[str, Any]] = field(default_factory=list)
     last_id: int = 0
     lost: list[LostTable] = field(default_factory=list)
-    #: files, and ranges of bytes in them, that the disk cannot read
+    #: (file, ranges of bytes in words) that the disk cannot read
     unread: list[tuple[str, str]] = field(default_factory=list)
-    #: what came of the log
+    #: the result of merging the log
     log: Merged = field(default_factory=Merged)
-    #: rows of images of pages that newer ones have replaced, by id: perhaps of a moment ago
+    #: rows of older page images, by id: they may be out of date
     older_records: dict[int, dict[str, Any]] = field(default_factory=dict)
     older_contents: dict[int, dict[str, Any]] = field(default_factory=dict)
-    #: id -> what the indexes over the table of records still say of it
+    #: id -> columns that an index of the table of records still has
     hints: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def recover_catalog(files: DiskFiles, scratch: DiskFiles) -> RecoveredCatalog:
-    """Every row of the catalog that can be read, from a copy that ``scratch`` has meanwhile.
+    """Every row of the catalog that can be read, from a temporary copy in ``scratch``.
 
-    SQLite writes beside what it reads; so whoever must not touch a store reads a copy.
+    SQLite writes files beside what it reads, so the source is copied first.
     """
     out = RecoveredCatalog()
     refuse_other_than_files(*(f"{files.root}/{name}" for name in (CATALOG_NAME, _LOG)))
@@ -111,7 +111,7 @@ def _read_all(path: str, out: RecoveredCatalog) -> None:
             db = connecting(kept, path)
         for pragma in (
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
-            "locking_mode=EXCLUSIVE",  # no file for shared memory: a full disk reads as damage
+            "locking_mode=EXCLUSIVE",  # no shared-memory file: on a full disk it reads as damage
         ):
             with contextlib.suppress(*SQL_ERRORS):
                 db.execute(f"PRAGMA {pragma}")
@@ -140,7 +140,7 @@ def _take_head(row: dict[str, Any], out: RecoveredCatalog) -> None:
 
 
 def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
-    """What a record's row says in columns that have an index is in that index as well."""
+    """Read the indexed columns of records from their indexes."""
     for column in ("session_id", "agent_id", "user_id", "valid_from_ms", "valid_until_ms"):
         index = "record_" + column.split("_")[column.startswith("valid")]
         try:
@@ -153,7 +153,7 @@ def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
 
 
 def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
-    """Rows on pages that no tree leads to; and on those of a moment ago, if commits are missing."""
+    """Add rows on pages that no tree leads to; with commits missing, also on older page images."""
     size = out.log.page_bytes
     if not scratch.exists(CATALOG_NAME):
         return
@@ -181,7 +181,7 @@ def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
 def _take_row(
     table: str, row: dict[str, Any], known: set[tuple[str, int]], out: RecoveredCatalog
 ) -> None:
-    """A row that a page has, unless a tree, or a newer page, has led to one of the same key."""
+    """Add a row of a page unless a tree or a newer page had one with the same key."""
     if table == "record":
         out.records.setdefault(row["id"], row)
     elif table == "content":
@@ -199,7 +199,7 @@ def _take_row(
 
 @dataclass(slots=True, eq=False)
 class SavedPartition:
-    """A partition as its own bytes describe it, the journal laid over."""
+    """A partition as its own bytes describe it, with the journal applied."""
 
     path: str
     tier: int | None
@@ -207,11 +207,11 @@ class SavedPartition:
     dim: int
     #: (n, stride) u8
     images: Bytes
-    #: (n,): the record's checksum holds
+    #: (n,) bool: the checksum of the record matches
     sound: NDArray[np.bool_]
     #: what is wrong with the file as a whole
     problem: str | None = None
-    #: day, sequence, generation: the order in which partitions of a tier are written
+    #: (day, sequence, generation), in which order the partitions of a tier are written
     order: tuple[int, int, int] = (0, 0, 0)
 
     @property
@@ -228,15 +228,16 @@ def read_partition(
     files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None,
     ahead: bool = False, placed: bool = False,
 ) -> SavedPartition | None:
-    """The records of one file, as many as are there; None when it is not one, or of another store.
+    """The records of one file; None when it is no partition, or one of another store.
 
-    ``uuid``, ``dim`` and ``slots`` are the catalog's; None makes do with the file's own header,
-    which then has to be whole. ``ahead``: the header may count more slots than the catalog does.
-    ``placed``: others name records by their slots, which stay as they are.
+    Args:
+        uuid, dim, slots: the catalog's; None takes the header's, which then has to be whole.
+        ahead: the header may count more slots than the catalog does.
+        placed: rows name records by their slots, so slots are kept.
     """
     file = files.open(path, writable=False)
     try:
-        # zeros that somebody has made the file longer by are no records
+        # a hole at the end of the file has no records
         size = next((high for low, high in written_ranges(file) if not low), 0)
         raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
         header = whole_header(raw)
@@ -272,7 +273,7 @@ def read_partition(
         file.close()
     sound = np.ones(take, dtype=bool)
     sound[wrong_checksums(images, uuid)] = False
-    # nobody knows how many there are: those that prove themselves, or all up to the last of them
+    # the count is unknown: take the records with a correct checksum, or all up to the last of them
     if counted is None and placed:
         end = int(np.flatnonzero(sound)[-1]) + 1 if sound.any() else 0
         images, sound = images[:end], sound[:end]

@@ -1,10 +1,10 @@
-"""Repair: what is intact in a damaged store goes into a new one, and the rest is listed.
+"""Repair: copy what is intact in a damaged store into a new one, and list the rest.
 
-What a memory needs is looked for in two places, the catalog's row with its words and the
-partition's record with its vector. Where both are whole it is taken over; where the mutable half
-differs the catalog's wins if it can be one, and a note says so. A vector whose words are lost is
-kept apart (quarantined, without a text). Words whose vector is lost are embedded again if the
-store's model is at hand. Whatever the catalog may have forgotten stays forgotten.
+A memory has two parts: the catalog's row with its text and the partition's record with its vector.
+Where both are whole the memory is copied. Where the mutable halves differ, the catalog's is taken
+if it is possible, and a note says so. A vector whose text is lost is kept in quarantine without a
+text. A text whose vector is lost is embedded again if the store's model is available. What the
+catalog may have forgotten stays forgotten.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from spector.store.repair.salvage import (
 __all__ = ["salvage"]
 
 
-#: no partition has this number: a place that is not even numbers
+#: no partition has this number: stands in for a place that is not a number
 _NOWHERE: Final = {"segment_id": 0, "slot": 0}
-#: of what a salvage needs to know of a partition
+#: the largest possible values of what a salvage reads in a partition's row
 _MOST: Final = {"tier": 255, "slots": (1 << 32) - 1}
 
 
@@ -47,7 +47,7 @@ def salvage(
     files: DiskFiles, recovered: RecoveredCatalog, identity: Identity, *, embed: Embed | None,
     progress: Progress | None = None,
 ) -> Salvage:
-    """Bring together what catalog and partitions still have of each memory."""
+    """Pair what the catalog and the partitions still have of each memory."""
     named = _named(recovered)
     later = later_partitions(files, recovered, identity.uuid, named)
     out = Salvage(commits_lost=bool(later) or not recovered.log.exact)
@@ -91,10 +91,10 @@ def _catalog_notes(recovered: RecoveredCatalog) -> Iterator[Loss]:
         )
     log = recovered.log
     if log.damaged_at is not None:
-        how = "they were read all the same" if log.exact else "not all of them can be read"
+        how = "all of them were read" if log.exact else "not all of them can be read"
         yield Loss(
             file="catalog.db-wal",
-            reason=f"damaged at byte {log.damaged_at}, commits behind it: {log.commits}; {how}",
+            reason=f"damaged at byte {log.damaged_at}, commits after it: {log.commits}; {how}",
         )
     elif not log.exact:
         yield Loss(file="catalog.db-wal", reason="commits may be missing at its end")
@@ -107,7 +107,7 @@ def _files_of(later: list[Loss]) -> set[str]:
 def _rows_by_place(
     recovered: RecoveredCatalog, out: Salvage
 ) -> tuple[dict[int, dict[int, dict[str, Any]]], list[tuple[dict[str, Any], int]]]:
-    """Rows by partition and slot, and those whose place is none, or another one's."""
+    """Rows by partition and slot, and the rows whose place is invalid or taken."""
     rows: dict[int, dict[int, dict[str, Any]]] = {}
     others = []
     for row in recovered.records.values():
@@ -122,7 +122,7 @@ def _rows_by_place(
 
 
 def _named(recovered: RecoveredCatalog) -> dict[int, dict[str, Any]]:
-    """Rows of partitions that have a file, by id; a number that cannot be theirs is None."""
+    """Rows of partitions that have a file, by id; impossible numbers are None."""
     return {
         row["id"]: {
             **row, **{name: _within(row.get(name), most) for name, most in _MOST.items()}
@@ -137,7 +137,7 @@ def _within(value: object, most: int) -> int | None:
 
 
 def _list_losses(recovered: RecoveredCatalog, identity: Identity, out: Salvage) -> None:
-    """Whatever else is known to have been there, if nothing that is known says that it went."""
+    """List every other memory that is known to have existed and not known to be forgotten."""
     if not out.commits_lost and not is_lost(recovered, "record", 0):
         return
     gone = out.history.dead if out.history is not None else set()

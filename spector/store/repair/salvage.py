@@ -1,4 +1,4 @@
-"""What a repair has found of a store so far, and questions that all of its parts ask."""
+"""What a repair has found of a store so far, and the questions that all of its parts ask."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ __all__ = [
     "tier_of",
 ]
 
-#: texts -> (n, dim) f32 vectors of the model that the store was made with; None if it does not work
+#: texts -> (n, dim) f32 vectors by the model of the store; None if it does not work
 Embed = Callable[[list[str]], NDArray[np.float32] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose bytes these are; what is not known of the model is empty."""
+    """Which store this is; what is unknown of the model is empty."""
 
     uuid: bytes
     dim: int
     model_id: str = ""
     fingerprint: str = ""
-    #: False when nothing is left that says which model made the vectors, or that none did
+    #: False when nothing tells which model made the vectors, or that none did
     model_known: bool = True
 
 
@@ -60,7 +60,7 @@ class SavedMemory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MisplacedRecord:
-    """A living record where the row of its memory does not say that it is."""
+    """A living record at another place than the row of its memory names."""
 
     #: (stride,) u8
     image: Bytes
@@ -81,11 +81,11 @@ class Salvage:
     seen: set[int] = field(default_factory=set)
     #: by id
     misplaced: dict[int, list[MisplacedRecord]] = field(default_factory=dict)
-    #: whose rows name places with a damaged record
+    #: ids whose rows name a damaged record
     hit: set[int] = field(default_factory=set)
-    #: the catalog has lost commits: memories may be missing that nothing names
+    #: the catalog has lost commits: there may have been memories that nothing names
     commits_lost: bool = False
-    #: what became of each memory, where the catalog does not know
+    #: what became of each memory after the commits that the catalog has lost
     history: PartitionHistory | None = None
     #: partitions of commits that the catalog does not have
     later: set[str] = field(default_factory=set)
@@ -105,12 +105,12 @@ def is_lost(recovered: RecoveredCatalog, table: str, record_id: int) -> bool:
 
 
 def tier_of(segment: dict[str, Any] | None) -> int:
-    """-1 when nobody knows."""
+    """The tier of a partition's row, or -1 when it is unknown."""
     return -1 if segment is None or segment["tier"] is None else int(segment["tier"])
 
 
 def is_usable(header: NDArray[np.void], event_ms: int) -> bool:
-    """No number that a check of the new store would have to report, and a time that has a day."""
+    """True when a check of the new store would accept the header's numbers and time."""
     numbers = [float(header[name][0]) for name in ("scale", "importance", "utility")]
     stability = float(header["stability_days"][0])
     sound = all(0 <= n <= 1 for n in numbers) and 0 < stability < 1e30

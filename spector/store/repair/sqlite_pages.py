@@ -1,9 +1,9 @@
-"""Rows of the catalog straight from SQLite's pages, for those that no tree leads to any more.
+"""Read rows of the catalog directly from SQLite pages that no B-tree leads to any more.
 
-One ruined page, if it is the root of a table, hides all of that table's rows, and they are whole
-on pages of their own. So a page that looks like a leaf is read for what it is: our schema is known,
-and the rows of each table have a form that those of no other have. Whether a row is true is for
-others to say (seals, places, checksums); whatever the bytes are, reading them ends, and soon.
+A damaged root page hides all rows of a table, although they are whole on their own pages. So every
+page that looks like a leaf is read: the schema is known, and the rows of each table have a form
+that no other table's have. Whether a row is right is for others to prove (seals, places,
+checksums). Reading terminates quickly whatever the bytes are.
 
 The layout is that of sqlite.org/fileformat2.html: 1.6 (B-tree pages) and 2.1 (record format).
 """
@@ -25,7 +25,7 @@ _MAX_VALUE: Final = 256 << 20
 _MAX_COLUMNS: Final = 16
 _INTEGER_BYTES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 0, 9: 0}
 
-#: table -> its columns in their order; the key of the first five is the row's own number
+#: table -> its columns in order; the key of the first five is the rowid
 COLUMNS: Final = {
     "record": ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms",
                "valid_until_ms", "session_id", "agent_id", "user_id", "mutable"),
@@ -39,15 +39,15 @@ COLUMNS: Final = {
 
 
 class Pages:
-    """Pages by number, with a limit to how much all chains together may be followed."""
+    """Pages by number, with a limit on the overflow pages that may be followed in total."""
 
     def __init__(self, read: Callable[[int], bytes], count: int, size: int) -> None:
         self.read, self.count, self.size = read, count, size
-        #: a page belongs to one chain; four times that is for those that hostile bytes share
+        #: a page belongs to one chain; four times as many allow for pages that hostile bytes share
         self._budget = 4 * count + 64
 
     def chain(self, first: int, length: int) -> bytes | None:
-        """``length`` bytes of a value that goes on from page ``first``; None if they are not there.
+        """``length`` bytes of an overflow chain that begins at ``first``; None if they are missing.
         """
         out = bytearray()
         page = first
@@ -64,7 +64,7 @@ class Pages:
 
 
 def rows_of(page: bytes, number: int, pages: Pages) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(table, row) of each cell of one page that has the form of one of our rows."""
+    """(table, row) of each cell of a page that has the form of a row of the schema."""
     start = _FILE_HEADER if number == 1 else 0
     if len(page) < pages.size or page[start] not in (_TABLE_LEAF, _INDEX_LEAF):
         return
@@ -109,7 +109,7 @@ def _cell(
 
 
 def _local_bytes(length: int, size: int, table_leaf: bool) -> int:
-    """How many bytes of a payload lie on the page itself."""
+    """How many bytes of a payload are on the page itself."""
     most = size - 35 if table_leaf else (size - 12) * 64 // 255 - 23
     if length <= most:
         return length
@@ -119,7 +119,7 @@ def _local_bytes(length: int, size: int, table_leaf: bool) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """(value, where it ends); behind the end of the data when it is cut off."""
+    """(value, end) of a varint; (0, end of the data) when it is cut off."""
     value = 0
     for n in range(9):
         if at + n >= len(data):
@@ -134,7 +134,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _serial_types(payload: bytes) -> list[int]:
-    """The types of a row's values; empty when this is no row of ours."""
+    """The serial types of a row's values; empty when it is not a row of the schema."""
     end, at = _varint(payload, 0)
     kinds: list[int] = []
     if end > len(payload):
@@ -151,7 +151,7 @@ def _table_of(kinds: list[int], table_leaf: bool) -> str | None:
     """The table whose rows have values of these types."""
     if not table_leaf:
         return "meta" if len(kinds) == 2 and all(map(_is_text, kinds)) else None
-    if kinds[0] != 0:  # a key that is the row's number is not stored again
+    if kinds[0] != 0:  # an integer primary key is the rowid and stored as NULL
         return None
     count = len(kinds)
     if count == 11 and all(map(_is_int, kinds[1:5])):

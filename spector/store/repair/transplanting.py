@@ -1,4 +1,4 @@
-"""What a repair has found goes into a new store."""
+"""Write what a repair has found into a new store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def transplant(
     store: Store, found: Salvage, places: Mapping[int, Place], *, last_id: int,
     progress: Progress | None = None,
 ) -> None:
-    """Write everything that was saved into an empty store; ``places`` has a tier's way to place."""
+    """Write every saved memory into an empty store; ``places`` maps a tier to its ``Place``."""
     for each in found.saved:
         if each.tier not in places:
             found.lost.append(Loss(

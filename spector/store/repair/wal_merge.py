@@ -1,12 +1,12 @@
-"""A copy of a catalog and its log, brought together further than SQLite would.
+"""Merge a copy of a write-ahead log into a copy of its catalog, beyond what SQLite would read.
 
-SQLite drops everything behind the first frame of its log that is damaged. But each checksum goes
-on from the one that is stored before it, so every frame behind can be tested by itself, and a page
-that a later frame holds again is not damaged at all. So the newest image of each page is put into
-the copy of the catalog, and what it replaces stays in the copy of the log, to be searched.
+SQLite drops everything after the first damaged frame of its log. But each frame's checksum
+continues from the one stored before it, so every later frame can be verified by itself, and a page
+that a later frame has again is not lost. So the newest image of each page goes into the copy of the
+catalog; the image that it replaces stays in the copy of the log, where it can be searched.
 
-A power cut leaves a torn end, too: parts of one transaction, that nobody has been told of. If no
-more than that is behind the damage, and it is not whole, the copy stays as SQLite would show it.
+A power cut leaves a torn end, too: parts of one transaction that was never acknowledged. If only
+such a part follows the damage, the copy stays as SQLite would read it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spector.store.sqlite import read_frames, read_head
 
 __all__ = ["LOG_COPY", "Merged", "merge"]
 
-#: the copy's log under a name that SQLite does not look for
+#: the copy of the log, under a name that SQLite ignores
 LOG_COPY: Final = f"{CATALOG_NAME}.old"
 _HEAD: Final = 32
 _FRAME_HEAD: Final = 24
@@ -35,25 +35,25 @@ _Flags = NDArray[np.bool_]
 
 @dataclass(slots=True)
 class Merged:
-    """What came of the log."""
+    """The result of merging a log."""
 
     page_bytes: int = _DEFAULT_PAGE
-    #: byte of the first frame that SQLite would not show although commits are behind it
+    #: byte of the first frame that SQLite would drop although commits follow
     damaged_at: int | None = None
-    #: commits behind that place
+    #: commits after that place
     commits: int = 0
-    #: nothing that was committed is missing, as far as the log can tell
+    #: no commit is missing, as far as the log can tell
     exact: bool = True
-    #: numbers of the pages that the log had images of, the one written last first
+    #: numbers of the pages of which the log had images, the last written first
     newest: list[int] = field(default_factory=list)
-    #: (offset in ``LOG_COPY``, number of the page), newest first: what newer images have replaced
+    #: (offset in ``LOG_COPY``, page number) of replaced images, newest first
     older: list[tuple[int, int]] = field(default_factory=list)
 
 
 def merge(scratch: DiskFiles, unread: Sequence[tuple[int, int]]) -> Merged:
-    """Bring the copies in ``scratch`` together; ``unread`` are bytes of the log that are zeros.
+    """Merge the copies in ``scratch``; ``unread`` are byte ranges of the log that read as zeros.
 
-    Without a log, or with one that makes no sense, nothing is changed.
+    Nothing is changed without a log, or with one that makes no sense.
     """
     name = f"{CATALOG_NAME}-wal"
     if not scratch.exists(name):
@@ -110,7 +110,7 @@ class _Merge:
         self._write([n for n in range(end) if self._fit[n]], unpaired)
 
     def _shown(self) -> int:
-        """How many frames SQLite would show."""
+        """How many frames SQLite would read."""
         if not self._sound:  # it takes the log for an empty one
             return 0
         whole = self._fit & self._linked
@@ -125,16 +125,16 @@ class _Merge:
         return _HEAD + first * self._size if self._sound else 0
 
     def _is_whole(self, shown: int, end: int) -> bool:
-        """Whether each page of these frames has a newest image that its checksum proves."""
+        """True when the newest image of each page of these frames has a correct checksum."""
         newest: dict[int, bool] = {}
         for n in range(shown, end):
-            if not self._fit[n]:  # nobody knows which page it is
+            if not self._fit[n]:  # its page number is unknown
                 return False
             newest[int(self._heads["page"][n])] = bool(self._linked[n])
         return all(newest.values())
 
     def _is_cut(self, end: int) -> bool:
-        """Whether the disk cannot read what comes next, which may be more of the log."""
+        """True when the disk cannot read what follows, which may be more of the log."""
         for n in range(end, len(self._fit) + 1):
             low = _HEAD + n * self._size
             if any(a < low + self._size and low < b for a, b in self._unread):
@@ -146,7 +146,7 @@ class _Merge:
     def _write(self, frames: list[int], unpaired: list[int]) -> None:
         """Swap the newest image of each page with what the catalog has in its place."""
         heads, size, out = self._heads, self._out.page_bytes, self._out
-        # a catalog does not grow by more pages than were written
+        # a catalog grows by no more pages than were written
         most = self._catalog.size() // size + len(heads)
         newest = {int(heads["page"][n]): n for n in frames if heads["page"][n] <= most}
         out.older = [
@@ -168,7 +168,7 @@ class _Merge:
         return _HEAD + n * self._size + _FRAME_HEAD
 
     def _settle_header(self, pages: int) -> None:
-        """No log belongs to the copy any more, and it has as many pages as the last commit says."""
+        """Write the header for a database without a log, with the page count of the last commit."""
         head = bytearray(self._catalog.read_at(0, 100))
         if not head.startswith(b"SQLite format 3\0"):
             return
@@ -180,7 +180,7 @@ class _Merge:
 
 
 def _likely_salts(salts: NDArray[np.uint64]) -> int:
-    """Whose frames most of the log are, if its head does not say."""
+    """The salts of most frames, for a log whose header is damaged; 0 without frames."""
     if not len(salts):
         return 0
     values, counts = np.unique(salts, return_counts=True)
