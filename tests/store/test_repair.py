@@ -524,7 +524,7 @@ def test_a_strength_in_the_catalog_that_is_damaged_is_told_and_not_taken_if_it_c
     assert (report.kept, report.mended, report.complete) == (len(patient.truth), 1, True)
     (note,) = report.notes
     assert note.id == hit
-    assert f"the {taken}'s were taken" in note.reason
+    assert f"the {taken}'s was taken" in note.reason
     with open_tiny(str(dest)) as memory:
         shown = {record.id: record.to_dict() for record in memory}
         assert memory.check().ok
