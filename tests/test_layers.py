@@ -85,9 +85,8 @@ MAY_KNOW_TABLES = tuple(
 SPEAKS_SQL = {
     "spector/search/evidence": 1,
     "spector/search/view": 11,
-    "spector/store/backup": 8,
-    "spector/store/opening": 5,
-    "spector/store/rewriting": 6,
+    "spector/store/backup": 2,
+    "spector/store/rewriting": 2,
     "spector/store/words": 9,
 }
 _TABLES = "content|erasure|fulltext|head|journal|meta|record|record_tag|segment|session"

@@ -57,7 +57,16 @@ from spector.store.backup.earlier import (
     unchanged_backup,
 )
 from spector.store.backup.staging import clear, staged
-from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, schema
+from spector.store.catalog import (
+    CATALOG_NAME,
+    Catalog,
+    SegmentRow,
+    clear_journal,
+    delete_meta,
+    put_meta,
+    schema,
+    strengths_in,
+)
 from spector.store.core import Store, View
 from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.integrity import check_files
@@ -208,11 +217,10 @@ class _Copy:
         catalog = Catalog(path, mode="rw", durability="none")
         try:
             with catalog.writing() as db:
-                db.execute("DELETE FROM journal")
-                db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in NOTES])
+                clear_journal(db)
+                delete_meta(db, NOTES)
                 if self._taken_ms is not None:
-                    note = json.dumps({"taken_ms": self._taken_ms})
-                    db.execute("INSERT INTO meta VALUES (?, ?)", (schema.BACKUP_NOTE, note))
+                    put_meta(db, {schema.BACKUP_NOTE: json.dumps({"taken_ms": self._taken_ms})})
             if truncate_log(catalog) is None:
                 raise StoreError(
                     f"somebody else has opened {path}, which is not complete yet",
@@ -327,10 +335,7 @@ def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> I
         here = records[first : min(first + _SLOTS_AT_ONCE, row.slots)]
         require_readable(here, row.path)
         block: Bytes = here.copy()
-        found = db.execute(
-            "SELECT slot, mutable FROM record WHERE segment_id = ? AND slot >= ? AND slot < ?",
-            (row.id, first, first + len(block)),
-        ).fetchall()
+        found = strengths_in(db, row.id, first, first + len(block))
         if any(
             type(slot) is not int or type(half) is not bytes or len(half) != MUTABLE_BYTES
             for slot, half in found

@@ -15,7 +15,15 @@ from spector.layout import PartitionState
 from spector.process import managed
 from spector.store.backup.destination import Place, stranger_in
 from spector.store.backup.directories import Found, is_sole, look_at
-from spector.store.catalog import CATALOG_NAME, Catalog, Lineage, SegmentRow, lineage_of, schema
+from spector.store.catalog import (
+    CATALOG_NAME,
+    Catalog,
+    Lineage,
+    SegmentRow,
+    lineage_of,
+    read_meta,
+    schema,
+)
 from spector.store.core import Store
 from spector.store.files import DiskFiles, WriterLock, without_writer
 from spector.store.integrity import check_files
@@ -86,14 +94,13 @@ class _State:
 
     @classmethod
     def of(cls, catalog: Catalog, db: sqlite3.Connection) -> _State:
-        lines = db.execute("SELECT key, value FROM meta ORDER BY key").fetchall()
         erasures = db.execute(
             "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'erasure')"
         ).fetchone()[0]
         due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id") if erasures else ()
         return cls(
             lineage_of(db), catalog.head(db).last_id,
-            tuple((key, value) for key, value in lines if key not in NOTES),
+            tuple((key, value) for key, value in read_meta(db).items() if key not in NOTES),
             tuple(catalog.segments(db)), tuple((record_id, ms) for record_id, ms in due),
         )
 
@@ -181,7 +188,7 @@ def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]
     in_use = files.exists(log) and files.size_of(log) > 0  # a writer died: closing leaves none
     try:
         with frozen_catalog(files) as catalog, catalog.latest() as db:
-            meta = dict(db.execute("SELECT key, value FROM meta"))
+            meta = read_meta(db)
             rows = {row.path: row for row in catalog.segments()}
             theirs = lineage_of(db)
     except SpectorError as error:

@@ -31,6 +31,7 @@ from spector.store.catalog.schema import (
     FULLTEXT_SQL,
     check_format,
     create_tables,
+    read_meta,
 )
 from spector.store.sqlite import Database, refuse_foreign_code, translated_sql
 
@@ -95,7 +96,7 @@ class Catalog(Database):
                 # SQLite opens a file that it may not write for reading, and reports that here
                 self.main.execute("DELETE FROM meta WHERE 0")
                 self._note_log()
-            meta = dict(self.main.execute("SELECT key, value FROM meta"))
+            meta = read_meta(self.main)
             self._row_sql = f"SELECT {ROW_COLUMNS}, {self.seal_column()}{FROM}"
         check_format(meta, self.path, writes=self._mode == "rw")
         return meta

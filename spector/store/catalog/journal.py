@@ -7,15 +7,16 @@ yet. The functions that take a connection run inside the caller's transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.row_codec import Head, SegmentRow
-from spector.store.catalog.schema import JOURNAL_RETIRE
+from spector.store.catalog.schema import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
 __all__ = [
-    "JournalEntry", "delete_journal_of", "last_segment_id", "raise_epoch", "read_retired",
-    "trim_journal", "write_head", "write_journal", "write_segments",
+    "JournalEntry", "clear_journal", "delete_journal_of", "is_journal_empty", "last_segment_id",
+    "raise_epoch", "read_journal", "read_journal_after", "read_retired", "replace_file",
+    "trim_journal", "write_change_seq", "write_head", "write_journal", "write_segments",
 ]
 
 #: (segment id, kind, first slot, redo image)
@@ -28,6 +29,36 @@ def write_journal(db: sqlite3.Connection, first: int, entries: Iterable[JournalE
         "INSERT INTO journal VALUES (?, ?, ?, ?, ?)",
         [(first + n, *entry) for n, entry in enumerate(entries)],
     )
+
+
+def is_journal_empty(db: sqlite3.Connection) -> bool:
+    """True when every commit is durable in its partition."""
+    return not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]
+
+
+def read_journal(db: sqlite3.Connection) -> Iterator[tuple[int, int, int, bytes]]:
+    """(segment id, kind, slot, redo image) of every entry, in the order of commits."""
+    return db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq")
+
+
+def read_journal_after(
+    db: sqlite3.Connection, last: int, again: Collection[int]
+) -> list[tuple[int, int, int, bytes]]:
+    """Redo images of records numbered above ``last``, and all of the partitions ``again``."""
+    numbers = ",".join(map(str, again)) or "NULL"
+    return db.execute(
+        "SELECT segment_id, kind, slot, image FROM journal WHERE kind IN (?, ?)"
+        f" AND (seq > ? OR segment_id IN ({numbers})) ORDER BY seq",
+        (JOURNAL_RECORDS, JOURNAL_MUTABLE, last),
+    ).fetchall()
+
+
+def clear_journal(db: sqlite3.Connection, *, keep_retired: bool = False) -> None:
+    """Drop every entry, or all but the slots that wait to be retired."""
+    if keep_retired:
+        db.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE,))
+    else:
+        db.execute("DELETE FROM journal")
 
 
 def delete_journal_of(db: sqlite3.Connection, segment_id: int) -> None:
@@ -64,6 +95,17 @@ def write_segments(db: sqlite3.Connection, rows: Iterable[SegmentRow]) -> None:
     )
 
 
+def replace_file(
+    db: sqlite3.Connection, segment_id: int, row: SegmentRow, change_seq: int
+) -> None:
+    """Point a partition at the file and the counts of ``row``."""
+    db.execute(
+        "UPDATE segment SET generation = ?, path = ?, state = ?, slots = ?, live = ?,"
+        " change_seq = ? WHERE id = ?",
+        (row.generation, row.path, row.state, row.slots, row.live, change_seq, segment_id),
+    )
+
+
 def last_segment_id(catalog: Catalog) -> int:
     """The greatest number that a partition has had; 0 when there was none."""
     with catalog.latest() as db:
@@ -76,6 +118,11 @@ def write_head(db: sqlite3.Connection, head: Head) -> None:
         "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
         (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
     )
+
+
+def write_change_seq(db: sqlite3.Connection, change_seq: int) -> None:
+    """Set the change counter only."""
+    db.execute("UPDATE head SET change_seq = ?", (change_seq,))
 
 
 def raise_epoch(db: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ Tables::
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from spector._version import __version__
@@ -27,7 +27,7 @@ from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM
 __all__ = [
     "APPLICATION_ID", "BACKUP_NOTE", "CATALOG_NAME", "FULLTEXT_SQL", "FULLTEXT_TOKENIZER",
     "JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "RELAXED_LOG",
-    "UNSYNCED", "check_format", "create_tables",
+    "UNSYNCED", "check_format", "create_tables", "delete_meta", "put_meta", "read_meta",
 ]
 
 CATALOG_NAME: Final = "catalog.db"
@@ -107,6 +107,21 @@ def create_tables(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def read_meta(db: sqlite3.Connection) -> dict[str, str]:
+    """The description of the store, by key."""
+    return dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
+
+
+def put_meta(db: sqlite3.Connection, entries: Mapping[str, str]) -> None:
+    """Insert or replace entries of the description."""
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(entries.items()))
+
+
+def delete_meta(db: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Delete entries of the description; absent ones are ignored."""
+    db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
 
 
 def check_format(meta: Mapping[str, str], path: str, *, writes: bool) -> None:

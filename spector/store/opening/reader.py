@@ -15,7 +15,14 @@ import numpy as np
 
 from spector.errors import FormatVersionError, ModelMismatchError, PartitionCorruptError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, PartitionState
-from spector.store.catalog import JOURNAL_MUTABLE, JOURNAL_RECORDS, UNSYNCED, Head, SegmentRow
+from spector.store.catalog import (
+    JOURNAL_MUTABLE,
+    UNSYNCED,
+    Head,
+    SegmentRow,
+    read_journal_after,
+    read_meta,
+)
 from spector.store.core import Store, View
 from spector.store.files import Bytes, File
 from spector.store.integrity import mutable_halves, require_entry, sound_runs
@@ -101,7 +108,7 @@ class ReadStore(Store):
     def _follow(self, db: sqlite3.Connection, head: Head) -> None:
         if head == self._seen:
             return
-        meta = dict(db.execute("SELECT key, value FROM meta"))
+        meta = read_meta(db)
         if meta.get("format_version") != self.meta["format_version"]:
             raise FormatVersionError(
                 f"{self.where} was given format {meta.get('format_version')} meanwhile",
@@ -115,12 +122,7 @@ class ReadStore(Store):
         changed = self.catalog.segments(db, since=self._seen.change_seq)
         # Of a partition that lagged before, the whole journal is read again: what a checkpoint
         # has removed from it meanwhile is in the file, and newer than what was seen then.
-        again = ",".join(map(str, self._pending)) or "NULL"
-        redo = db.execute(
-            "SELECT segment_id, kind, slot, image FROM journal WHERE kind IN (?, ?)"
-            f" AND (seq > ? OR segment_id IN ({again})) ORDER BY seq",
-            (JOURNAL_RECORDS, JOURNAL_MUTABLE, self._seen.journal_seq),
-        ).fetchall()
+        redo = read_journal_after(db, self._seen.journal_seq, self._pending)
         for entry in redo:
             require_entry(entry, self.where)
         touched = {row.id for row in changed} | self._pending

@@ -12,7 +12,15 @@ from collections.abc import Mapping
 from functools import partial
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
-from spector.store.catalog import CATALOG_NAME, Catalog, SegmentRow, schema
+from spector.store.catalog import (
+    CATALOG_NAME,
+    Catalog,
+    SegmentRow,
+    clear_journal,
+    is_journal_empty,
+    read_journal,
+    schema,
+)
 from spector.store.core import Store
 from spector.store.files import WriterLock
 from spector.store.integrity import (
@@ -112,11 +120,11 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
 def _replay(store: Store) -> None:
     """Copy what was committed but perhaps not made durable into the partitions. Idempotent."""
     with store.catalog.latest() as db:
-        if not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]:
+        if is_journal_empty(db):
             return
         rows = {row.id: row for row in store.catalog.segments()}
         replays: dict[int, Replay] = {}
-        for entry in db.execute("SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"):
+        for entry in read_journal(db):
             segment_id, kind, slot, image = require_entry(entry, store.catalog.path)
             if segment_id not in replays:
                 segment = _to_replay(store, rows, segment_id)
@@ -129,8 +137,8 @@ def _replay(store: Store) -> None:
         segment.sync()
         segment.close()
     store.segments.clear()
-    with store.catalog.writing() as connection:
-        connection.execute("DELETE FROM journal WHERE kind <> ?", (schema.JOURNAL_RETIRE,))
+    with store.catalog.writing() as db:
+        clear_journal(db, keep_retired=True)
 
 
 def _warn_of_damage(store: Store, replays: Mapping[int, Replay]) -> None:

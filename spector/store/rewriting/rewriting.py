@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from spector._types import Progress
 from spector.errors import PartitionCorruptError
 from spector.layout import PartitionState, stride_of
-from spector.store.catalog import Row, SegmentRow, move_rows
+from spector.store.catalog import (
+    Row,
+    SegmentRow,
+    clear_journal,
+    move_rows,
+    put_meta,
+    replace_file,
+    write_change_seq,
+)
 from spector.store.core import Store
 from spector.store.files import Bytes, as_bytes
 from spector.store.integrity import refuse_disagreement
@@ -175,19 +183,13 @@ def _switch(
 ) -> None:
     with store.catalog.writing() as db:
         change_seq = store.next_change_seq()
-        db.execute("DELETE FROM journal")
+        clear_journal(db)
         for each in fresh:
-            row = each.new
-            db.execute(
-                "UPDATE segment SET generation = ?, path = ?, state = ?, slots = ?, live = ?,"
-                " change_seq = ? WHERE id = ?",
-                (row.generation, row.path, row.state, row.slots, row.live, change_seq,
-                 each.old.id),
-            )
+            replace_file(db, each.old.id, each.new, change_seq)
             move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
-        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(meta.items()))
+        put_meta(db, meta)
         store.note_change(db, change_seq)
-        db.execute("UPDATE head SET change_seq = ?", (change_seq,))
+        write_change_seq(db, change_seq)
         if also is not None:
             also(db)
     store.partitions.retired_slots.keep([])  # they were in the files that go

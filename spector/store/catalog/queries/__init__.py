@@ -16,6 +16,7 @@ from spector.store.catalog.queries.places import (
     ring_of,
     slots_of,
     strength_of,
+    strengths_in,
     users_by_age,
 )
 from spector.store.catalog.queries.scopes import (
@@ -62,6 +63,7 @@ __all__ = [
     "slots_of",
     "split_reserved_tags",
     "strength_of",
+    "strengths_in",
     "successors",
     "users_by_age",
 ]

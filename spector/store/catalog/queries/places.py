@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-__all__ = ["ring_of", "slots_of", "strength_of", "users_by_age"]
+__all__ = ["ring_of", "slots_of", "strength_of", "strengths_in", "users_by_age"]
 
 _RING: Final = (
     "SELECT id, slot, mutable FROM record INDEXED BY {} WHERE segment_id = ? AND user_id {} ?"
@@ -22,6 +22,16 @@ def strength_of(db: sqlite3.Connection, record_id: int) -> tuple[int, int, bytes
         "SELECT segment_id, slot, mutable FROM record WHERE id = ?", (record_id,)
     ).fetchone()
     return found
+
+
+def strengths_in(
+    db: sqlite3.Connection, segment_id: int, first: int, stop: int
+) -> list[tuple[int, bytes]]:
+    """(slot, mutable block) of the memories in slots ``first`` to ``stop`` - 1 of a partition."""
+    return db.execute(
+        "SELECT slot, mutable FROM record WHERE segment_id = ? AND slot >= ? AND slot < ?",
+        (segment_id, first, stop),
+    ).fetchall()
 
 
 def slots_of(db: sqlite3.Connection, segment_id: int) -> list[int]:
