@@ -1,4 +1,4 @@
-"""What the kernel's smaller calls take, and scans over indexes in C beside the same in Numba.
+"""Times of the kernel's smaller calls, and of scans over indexes in C and in Numba.
 
     python -m bench.calls [records]        1,000,000 unless said otherwise
 

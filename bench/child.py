@@ -1,4 +1,4 @@
-"""Measurements that need a process of their own; each prints one JSON object.
+"""Measurements that need their own process; each prints one JSON object.
 
 ``python -m bench.child import`` and ``python -m bench.child open PATH DIM CUE.npy``.
 """

@@ -1,4 +1,4 @@
-"""What a figure is worth nothing without: the machine, the versions and the commit."""
+"""The machine, the versions and the commit, without which a figure is worth nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From pytest-benchmark's JSON to ours: one flat row a measurement, statistics in its own unit."""
+"""pytest-benchmark's JSON as flat rows: one per measurement, with statistics in its own unit."""
 
 from __future__ import annotations
 

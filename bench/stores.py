@@ -1,4 +1,4 @@
-"""Stores for the benchmarks, built once a size and timed while they are built."""
+"""Stores for the benchmarks, built once per size and timed while they are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain streaming reads: the yardstick that a scan is held against.
+"""Plain streaming reads: the yardstick for scans.
 
 A slow yardstick would flatter the scan, so several readers compete and the fastest one counts.
 """

@@ -1,4 +1,4 @@
-"""How tight blocks of records are before and after sleep, and what bounds can make of it.
+"""How tight blocks of records are before and after sleep, and what bounds gain from it.
 
     python -m bench.tightness [records] [records per partition]
 

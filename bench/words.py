@@ -1,4 +1,4 @@
-"""What looking words up costs at a size: cues of several kinds, a write, a close, an opening.
+"""The cost of words in a large store: cues of several kinds, a write, a close, an opening.
 
     python -m bench.words [memories]        1,000,000 unless said otherwise
 

@@ -1,4 +1,4 @@
-"""``python -m bench.recall``: ask every set's questions of every arm, and make the page of it.
+"""``python -m bench.recall``: ask every arm the questions of every set, and make the page.
 
 python -m bench.recall                     all sets and arms, times; saves JSON
 python -m bench.recall --sets locomo beam --arms bm25 spector

@@ -1,4 +1,4 @@
-"""Saying nothing when nothing is known: false returns, and what silence costs."""
+"""Abstention: false returns to unanswerable questions, and what silence costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence for a cue over one store, channel by channel: what the plain arms are combined of."""
+"""Evidence for a cue over one store, by channel: the parts of the plain arms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking every question of every arm, and of a store that cannot know the answer."""
+"""Ask every arm each question, over its own store and over one that cannot know the answer."""
 
 from __future__ import annotations
 

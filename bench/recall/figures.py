@@ -1,4 +1,4 @@
-"""From outcomes to the numbers that a run saves: plain dictionaries, shares in 0..1."""
+"""The numbers that a run saves of its outcomes: plain dictionaries, shares in 0..1."""
 
 from __future__ import annotations
 

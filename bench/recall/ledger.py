@@ -1,4 +1,4 @@
-"""What was asked before: one JSON line a question, by ids, ranks and scores, never a text.
+"""Answers of earlier runs: one JSON line per question, with ids, ranks and scores, never a text.
 
 An arm is not asked again when its set, its settings, the embedder and the sources that answer are
 the same as those of lines that are there, so a run that was cut short goes on where it stopped.

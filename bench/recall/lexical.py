@@ -1,4 +1,4 @@
-"""Plain BM25 by a library that many use: what any clever channel has to beat."""
+"""Plain BM25 by a common library, which any cleverer channel has to beat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every set is turned into: stores of dated texts, and questions whose answers are known."""
+"""The form of every set: stores of dated texts, and questions with known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m bench.rivals``: measure spector beside other engines, and make the page of it.
+"""``python -m bench.rivals``: measure spector beside other engines, and make the page.
 
 python -m bench.rivals --quick             100,000 records
 python -m bench.rivals --full              1,000,000 records

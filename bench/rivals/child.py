@@ -1,4 +1,4 @@
-"""One step of a run in a process of its own; the last line printed is its JSON report.
+"""One step of a run in its own process; the last line printed is its JSON report.
 
 ``python -m bench.rivals.child STEP --folder WORK [--name CONTENDER] [--records N] ...``
 """

@@ -1,4 +1,4 @@
-"""A step in a process of its own, with an end to its time and to its memory."""
+"""A step in its own process, with limits of time and memory."""
 
 from __future__ import annotations
 

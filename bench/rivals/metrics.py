@@ -1,4 +1,4 @@
-"""Figures of merit, and the exact answers they are held against. No engine is imported here."""
+"""Measures, and the exact answers they are compared with. No engine is imported here."""
 
 from __future__ import annotations
 

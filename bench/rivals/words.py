@@ -1,4 +1,4 @@
-"""The words of docs/rivals.md that no figure changes."""
+"""The fixed prose of docs/rivals.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one input that all contenders get: vectors, cues, filters and the true answers, in files.
+"""The input of all contenders, in files: vectors, cues, filters and the true answers.
 
 Every step of a run is a process of its own, so what they share lies in the work folder::
 

@@ -1,1 +1,1 @@
-"""The protocol that recall is judged by: see design note "Recall that generalises", section 4."""
+"""The protocol that judges changes of recall: rotating folds, ways of writing, spreads."""

@@ -1,4 +1,4 @@
-"""Short stores of beliefs: what an agent holds true of its user and team, in tier ``semantic``.
+"""Short stores of beliefs: what an agent believes of its user and team, in tier ``semantic``.
 
 Each store has seven subjects of four statements. A subject is asked for as a whole (four answers),
 a statement by itself (one answer beside three of the same subject), and a subject that the store

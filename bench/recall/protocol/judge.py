@@ -1,4 +1,4 @@
-"""From rows to figures with their spread. All are shares in 0..1 unless they say otherwise."""
+"""Figures of rows, with their spread. All are shares in 0..1 unless they say otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the rows of a run to the figures that are kept: bench/results/protocol-*.json."""
+"""The figures that are kept of a run: bench/results/protocol-*.json."""
 
 from __future__ import annotations
 

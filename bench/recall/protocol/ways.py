@@ -1,4 +1,4 @@
-"""Three ways of saying who speaks, and three of saying when: what a caller may write or leave out.
+"""Three ways of giving the speaker and three of giving the time: what callers write or omit.
 
 A measurement that gives the speaker as ``role=`` says nothing of stores where the name only opens
 the text, so every run is made in all ways; the worse of ``role`` and ``name`` is the headline.

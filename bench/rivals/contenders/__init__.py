@@ -1,4 +1,4 @@
-"""Who takes part. Engines are imported when their turn comes, each in a process of its own."""
+"""The contenders. Each engine is imported when its turn comes, in its own process."""
 
 from __future__ import annotations
 
