@@ -2,11 +2,12 @@
 
 The result is that of one thread, within the confidence of estimates where they rule records out,
 because each chunk has a floor of its own. The chunks depend on the partitions and on the number of
-threads requested, never on free threads: a caller without helpers scans all chunks itself. So the counters do not depend on the load either.
+threads requested, never on free threads: a caller without helpers scans all chunks itself. So the
+counters do not depend on the load either.
 
 More scanning threads than cores do not help. All scans of the process count as busy, and a scan
-gets helpers only for the cores that are left. An application that recalls from many threads of its own
-therefore runs each recall on its own thread.
+gets helpers only for the cores that are left. An application that recalls from many threads of its
+own therefore runs each recall on its own thread.
 """
 
 from __future__ import annotations
