@@ -1,13 +1,13 @@
-"""Read conversations and notes from files into the keyword arguments of ``Memory.remember``.
+"""Reads conversations and notes from files into keyword arguments of ``Memory.remember``.
 
-One module per format; each offers ``read(source, options) -> Iterator[Message]``. Adding a format
-means writing such a module and adding it to ``READERS`` (and a rule to ``detect.py``).
+One module per format, each with a ``read(source, options) -> Iterator[Message]``. To add a format,
+write such a module and add it to ``READERS`` (and a rule to ``detect.py``).
 
-    jsonl      one JSON object a line (or one JSON array): {"role", "content"} or {"text"}
-    spector    what ``spector export`` wrote
-    markdown   headings, paragraphs, lists and code blocks become chunks that know their heading
+    jsonl      one JSON object per line (or one JSON array): {"role", "content"} or {"text"}
+    spector    output of ``spector export``
+    markdown   headings, paragraphs, lists and code blocks become chunks with their headings
     text       paragraphs become chunks
-    chatgpt    conversations.json of a ChatGPT export, or the zip it comes in
+    chatgpt    conversations.json of a ChatGPT export, or its zip file
     locomo     the LoCoMo dialogue files
 """
 
@@ -19,12 +19,12 @@ from typing import Final
 
 from spector.errors import ImportFormatError
 from spector.importers import chatgpt, jsonl, locomo, prose
-from spector.importers.common import Message, Options, Reader, Source
+from spector.importers.common import FormatReader, Message, Options, SourceFile
 from spector.importers.detect import detect_format
 
 __all__ = ["FORMATS", "Message", "detect_format", "iter_messages"]
 
-READERS: Final[dict[str, Reader]] = {
+READERS: Final[dict[str, FormatReader]] = {
     "jsonl": jsonl.read,
     "spector": jsonl.read,
     "markdown": prose.read_markdown,
@@ -46,18 +46,18 @@ def iter_messages(
     """Yield one dict of ``Memory.remember`` keywords per message or chunk, oldest first.
 
     Args:
-        path: a file; nothing but that file is opened.
-        format: one of ``FORMATS``; "auto" decides by looking at the content.
+        path: the file; no other file is opened.
+        format: one of ``FORMATS``; "auto" detects it from the content.
         assume_utc: read times without a zone as UTC instead of refusing them.
         chunk_chars: upper bound of a chunk of Markdown or plain text, in characters.
-        on_skip: told of each conversation of a ChatGPT export that is left out because it is
-            broken; when all of them are, the error of the first is raised.
+        on_skip: called with the error of each broken conversation of a ChatGPT export, which is
+            skipped; if all are broken, the first error is raised.
 
     Raises:
         ImportFormatError: the file is missing, not of this format, or malformed; the message names
-            the file and the line or entry. Entries before it have been yielded already.
+            the file and the line or entry. Earlier entries have been yielded already.
     """
-    source = Source(Path(path))
+    source = SourceFile(Path(path))
     source.require_file()
     name = detect_format(path) if format == "auto" else format
     reader = READERS.get(name)

@@ -1,7 +1,7 @@
-"""ChatGPT exports: ``conversations.json`` or the zip archive that holds it.
+"""ChatGPT exports: ``conversations.json``, or the zip archive that contains it.
 
-Each conversation is a tree, because an edited question starts a new branch. Only the branch that
-the user last saw counts: from ``current_node`` up to the root, read backwards.
+A conversation is a tree, because an edited question starts a new branch. Only the branch that the
+user saw last is read: from ``current_node`` up to the root, in reverse.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from spector.errors import ImportFormatError
 from spector.importers.common import (
     Message,
     Options,
-    Source,
+    SourceFile,
     iter_array,
+    parse_time,
     text_of_parts,
-    when,
     wrap_text,
 )
 
@@ -30,13 +30,13 @@ _SPOKEN_ROLES = {"user", "assistant"}
 _SPOKEN_TYPES = {"text", "multimodal_text"}
 
 
-def read(source: Source, options: Options) -> Iterator[Message]:
+def read(source: SourceFile, options: Options) -> Iterator[Message]:
     """Yield the visible messages of every conversation, one conversation after the other.
 
-    Conversations do not depend on one another, so a broken one is left out and told of.
+    A broken conversation is skipped and reported, because the others do not depend on it.
 
     Raises:
-        ImportFormatError: not JSON, no export of ChatGPT, or every conversation is broken.
+        ImportFormatError: not JSON, not a ChatGPT export, or every conversation is broken.
     """
     first_error: ImportFormatError | None = None
     sound = 0
@@ -52,14 +52,14 @@ def read(source: Source, options: Options) -> Iterator[Message]:
         try:
             raise first_error
         finally:
-            del first_error  # its traceback has this frame
+            del first_error  # its traceback refers to this frame
 
 
-#: the messages of a conversation, or why it cannot be read
-_Found = list[Message] | ImportFormatError
+#: the messages of a conversation, or the error that prevents reading it
+_Outcome = list[Message] | ImportFormatError
 
 
-def _all(source: Source, options: Options) -> Iterator[_Found]:
+def _all(source: SourceFile, options: Options) -> Iterator[_Outcome]:
     if zipfile.is_zipfile(source.path):
         yield from _from_zip(source, options)
         return
@@ -68,15 +68,15 @@ def _all(source: Source, options: Options) -> Iterator[_Found]:
         yield from _from_stream(stream, source, options, is_object=is_object)
 
 
-def _from_zip(source: Source, options: Options) -> Iterator[_Found]:
+def _from_zip(source: SourceFile, options: Options) -> Iterator[_Outcome]:
     with zipfile.ZipFile(source.path) as archive:
         names = sorted(name for name in archive.namelist() if _MEMBER.search(name))
         if not names:
             raise source.error(
-                "", "holds no conversations.json", hint="name the zip that ChatGPT sent you"
+                "", "contains no conversations.json", hint="name the zip file from ChatGPT"
             )
         for name in names:
-            inner = Source(source.path, f"{source.label}!{name}")
+            inner = SourceFile(source.path, f"{source.label}!{name}")
             try:
                 with archive.open(name) as raw, wrap_text(raw) as stream:
                     yield from _from_stream(stream, inner, options)
@@ -85,8 +85,8 @@ def _from_zip(source: Source, options: Options) -> Iterator[_Found]:
 
 
 def _from_stream(
-    stream: TextIO, source: Source, options: Options, *, is_object: bool = False
-) -> Iterator[_Found]:
+    stream: TextIO, source: SourceFile, options: Options, *, is_object: bool = False
+) -> Iterator[_Outcome]:
     for number, conversation in _conversations(stream, source, is_object=is_object):
         try:
             yield list(_messages(conversation, source, _place(number, conversation), options))
@@ -95,7 +95,7 @@ def _from_stream(
 
 
 def _place(number: int, conversation: dict[str, Any]) -> str:
-    """How an error names a conversation: its number, and the title that the user knows."""
+    """The place in an error message: number and title of a conversation."""
     name = conversation.get("title") or conversation.get("conversation_id") or conversation.get(
         "id"
     )
@@ -103,7 +103,7 @@ def _place(number: int, conversation: dict[str, Any]) -> str:
 
 
 def _conversations(
-    stream: TextIO, source: Source, *, is_object: bool
+    stream: TextIO, source: SourceFile, *, is_object: bool
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     if is_object:
         yield 1, source.load_object(stream)
@@ -112,24 +112,25 @@ def _conversations(
 
 
 def _messages(
-    conversation: dict[str, Any], source: Source, place: str, options: Options
+    conversation: dict[str, Any], source: SourceFile, place: str, options: Options
 ) -> Iterator[Message]:
     mapping = conversation.get("mapping")
     if not isinstance(mapping, dict):
         raise source.error(place, 'has no "mapping"', hint="is it a ChatGPT export? see --format")
     session = conversation.get("conversation_id") or conversation.get("id")
     title = conversation.get("title")
-    moment = when(conversation.get("create_time"), source, place, options, name="create_time")
+    moment = parse_time(conversation.get("create_time"), source, place, options, name="create_time")
     for node in _branch(mapping, conversation.get("current_node"), source, place):
         body = node.get("message")
-        if not isinstance(body, dict) or not _spoken(body):
+        if not isinstance(body, dict) or not _is_spoken(body):
             continue
         text = _text(body)
         if not text:
             continue
         where = f"{place}, message {body.get('id') or node.get('id')}"
-        # a message without a time was said right after the one before it
-        moment = when(body.get("create_time"), source, where, options, name="create_time") or moment
+        # a message without a time gets that of the message before it
+        created = body.get("create_time")
+        moment = parse_time(created, source, where, options, name="create_time") or moment
         message: Message = {"text": text, "role": body["author"]["role"], "source": "chatgpt"}
         if moment is not None:
             message["event_time"] = moment
@@ -145,7 +146,7 @@ def _messages(
 
 
 def _branch(
-    mapping: dict[str, Any], current: object, source: Source, place: str
+    mapping: dict[str, Any], current: object, source: SourceFile, place: str
 ) -> list[dict[str, Any]]:
     """The nodes from the root to ``current`` (or, without one, to the newest leaf)."""
     at = current if isinstance(current, str) and current in mapping else _newest_leaf(mapping)
@@ -180,13 +181,13 @@ def _newest_leaf(mapping: dict[str, Any]) -> str | None:
 
 
 def _object(body: dict[str, Any], name: str) -> dict[str, Any]:
-    """A part of a message that should be an object; empty when it is none."""
+    """An object within a message; empty if it is missing or not an object."""
     found = body.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _spoken(body: dict[str, Any]) -> bool:
-    """Whether the user saw this as something that was said, by either side."""
+def _is_spoken(body: dict[str, Any]) -> bool:
+    """True for a message of either side that the user saw in the conversation."""
     metadata, role = _object(body, "metadata"), _object(body, "author").get("role")
     return (
         isinstance(role, str)

@@ -1,4 +1,4 @@
-"""What every reader shares: opening, typed errors with a place, times, streamed JSON arrays."""
+"""Shared by all readers: opening files, errors with a place, times, streamed JSON arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spector.errors import ImportFormatError, InvalidTimeError, StoreError
 
 __all__ = [
     "BAD_JSON",
+    "FormatReader",
     "Message",
     "Options",
-    "Reader",
-    "Source",
+    "SourceFile",
     "first_character",
     "iter_array",
+    "parse_time",
     "text_of_parts",
-    "when",
     "wrap_text",
 ]
 
@@ -31,7 +31,7 @@ __all__ = [
 Message = dict[str, Any]
 
 _FIRST_READ_CHARS = 1 << 16
-#: what Python's JSON raises for text that is well-formed, but made to hurt
+#: errors of the JSON parser for nesting or numbers beyond its limits
 BAD_JSON = (RecursionError, ValueError)
 #: numbers from here on are milliseconds, not seconds (1e11 s is the year 5138)
 _MILLISECONDS_FROM = 1e11
@@ -39,16 +39,16 @@ _MILLISECONDS_FROM = 1e11
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Choices of the user that readers honour where they apply."""
+    """Options of the user; readers use those that apply to them."""
 
     assume_utc: bool = False
     chunk_chars: int = 1200
-    #: told of each part of a file that was left out because it is broken
+    #: called with the error of each broken part of a file, which is skipped
     on_skip: Callable[[ImportFormatError], None] | None = None
 
 
-class Source:
-    """A file to import: opens it as text and phrases errors that name it."""
+class SourceFile:
+    """A file to import: opens it as text and makes errors that name it."""
 
     def __init__(self, path: Path, label: str | None = None) -> None:
         self.path = path
@@ -62,24 +62,27 @@ class Source:
         where = f"{self.label}, {place}" if place else self.label
         return ImportFormatError(f"{where}: {problem}", hint=hint)
 
-    def hostile(self, place: str, exc: Exception) -> ImportFormatError:
-        """For JSON that is nested too deeply, or has a number of thousands of digits."""
-        return self.error(place, f"no sane JSON: {str(exc)[:80]}", hint="look at where it is from")
+    def json_error(self, place: str, exc: Exception) -> ImportFormatError:
+        """An error for JSON that is nested too deeply, or has a number with thousands of digits."""
+        return self.error(
+            place, f"JSON exceeds the limits of the parser: {str(exc)[:80]}",
+            hint="check where the file comes from",
+        )
 
     def require_file(self) -> None:
         if not self.path.exists():
             raise self.error("", "no such file", hint="check the path to import from")
         if self.path.is_dir():
-            raise self.error("", "is a directory", hint="name a file inside it")
-        if not self.path.is_file():  # it would be waited for, or never end
+            raise self.error("", "it is a directory", hint="name a file inside it")
+        if not self.path.is_file():  # reading it could block or never end
             raise self.error(
-                "", "is a pipe, a socket or a device, not a file",
-                hint="save its content in a file, or pipe it in and name the file -",
+                "", "it is a pipe, a socket or a device, not a file",
+                hint="save its content in a file, or pipe it in with - as the file name",
             )
 
     @contextmanager
     def open_text(self) -> Iterator[TextIO]:
-        """The file as UTF-8 text (a byte-order mark is dropped)."""
+        """Open the file as UTF-8 text, without a byte-order mark."""
         try:
             self.require_file()
             from spector.process import open_given
@@ -88,8 +91,8 @@ class Source:
                 yield stream
         except UnicodeDecodeError as exc:
             raise self.error(
-                f"byte {exc.start} of a block",
-                "is not UTF-8 text",
+                "",
+                f"not UTF-8 text (bad byte {exc.object[exc.start]:#04x})",
                 hint="convert the file to UTF-8, for instance with iconv",
             ) from exc
         except StoreError as exc:
@@ -97,24 +100,23 @@ class Source:
         except OSError as exc:
             raise self.error("", exc.strerror or str(exc), hint="check its permissions") from exc
 
-
     def first_character(self) -> str:
-        """The first character that is not white space, or an empty string."""
+        """The first character that is not white space; "" if there is none."""
         with self.open_text() as stream:
             return first_character(stream)
 
     def load_object(self, stream: TextIO) -> dict[str, Any]:
-        """A whole JSON document that is one object."""
+        """Parse a whole JSON document that must be one object."""
         try:
             document = json.load(stream)
         except json.JSONDecodeError as exc:
             raise self.error(
-                f"line {exc.lineno}", f"broken JSON: {exc.msg}", hint="the file may be cut off"
+                f"line {exc.lineno}", f"broken JSON: {exc.msg}", hint="the file may be truncated"
             ) from exc
         except BAD_JSON as exc:
-            raise self.hostile("", exc) from exc
+            raise self.json_error("", exc) from exc
         if not isinstance(document, dict):
-            raise self.error("", "is not a JSON object", hint="check --format")
+            raise self.error("", "not a JSON object", hint="check --format")
         return document
 
 
@@ -126,22 +128,22 @@ def first_character(stream: TextIO) -> str:
     return found
 
 
-Reader = Callable[[Source, Options], Iterator[Message]]
+FormatReader = Callable[[SourceFile, Options], Iterator[Message]]
 
 
 def wrap_text(stream: IO[bytes]) -> TextIO:
-    """A binary stream (of a zip member) as UTF-8 text."""
+    """Wrap a binary stream (a zip member) as UTF-8 text."""
     return io.TextIOWrapper(stream, encoding="utf-8-sig")
 
 
-def iter_array(stream: TextIO, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+def iter_array(stream: TextIO, source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number from 1, object) for each element of a JSON array of objects.
 
-    Holds one element at a time, so a multi-gigabyte export needs little memory. The amount read
-    doubles whenever an element does not fit, which keeps the re-parsing linear.
+    Only one element is in memory, so an export may have gigabytes. The amount read doubles whenever
+    an element does not fit, which keeps the cost of parsing again linear.
     """
     decoder = json.JSONDecoder()
-    hint = "the file may be cut off; export it again"
+    hint = "the file may be truncated; export it again"
     buffer = stream.read(_FIRST_READ_CHARS).lstrip()
     if not buffer.startswith("["):
         raise source.error("start", "expected a JSON array", hint="check --format")
@@ -161,15 +163,15 @@ def iter_array(stream: TextIO, source: Source) -> Iterator[tuple[int, dict[str, 
             buffer, at, step = buffer[at:] + more, 0, step * 2
             continue
         except BAD_JSON as exc:
-            raise source.hostile(f"entry {number}", exc) from exc
+            raise source.json_error(f"entry {number}", exc) from exc
         yield number, element
         at, number, step = end, number + 1, _FIRST_READ_CHARS
 
 
-def when(
-    value: object, source: Source, place: str, options: Options, *, name: str = "event_time"
+def parse_time(
+    value: object, source: SourceFile, place: str, options: Options, *, name: str = "event_time"
 ) -> datetime | None:
-    """An aware UTC datetime of an ISO 8601 string or of seconds or milliseconds since 1970."""
+    """UTC datetime from an ISO 8601 string, or from seconds or milliseconds since 1970."""
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -179,12 +181,12 @@ def when(
             hint="write 2026-05-04T17:30:00Z or seconds since 1970",
         )
     if isinstance(value, str):
-        return _of_text(value, source, place, options, name)
+        return _parse_iso_time(value, source, place, options, name)
     ms = value if abs(value) >= _MILLISECONDS_FROM else value * 1000
-    if not MIN_MS <= ms <= MAX_MS:  # so it is no NaN either
+    if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
         raise source.error(
-            place, f"{name} {str(value)[:40]} is outside years 1..9999",
-            hint="give seconds since 1970",
+            place, f"{name} {str(value)[:40]} is outside the years 1 to 9999",
+            hint="write seconds since 1970",
         )
     return from_ms(round(ms))
 
@@ -203,7 +205,9 @@ def text_of_parts(content: object) -> str:
     return "\n\n".join(found)
 
 
-def _of_text(text: str, source: Source, place: str, options: Options, name: str) -> datetime:
+def _parse_iso_time(
+    text: str, source: SourceFile, place: str, options: Options, name: str
+) -> datetime:
     try:
         if options.assume_utc:
             parsed = datetime.fromisoformat(text.strip())

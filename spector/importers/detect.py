@@ -1,4 +1,4 @@
-"""Which format a file has, by its content; its name only breaks ties."""
+"""Detects the format of a file from its content; the file name only breaks ties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from spector.importers.common import BAD_JSON, Source, iter_array
+from spector.importers.common import BAD_JSON, SourceFile, iter_array
 
 __all__ = ["detect_format"]
 
@@ -21,57 +21,57 @@ _TEXT_KEYS = {"text", "content"}
 
 
 def detect_format(path: str | Path) -> str:
-    """The name of the format of a file.
+    """Return the name of the format of a file.
 
     Raises:
-        ImportFormatError: JSON of no known shape, an empty file, or bytes that are not text.
+        ImportFormatError: JSON of an unknown layout, an empty file, or binary data.
     """
-    source = Source(Path(path))
+    source = SourceFile(Path(path))
     source.require_file()
     if zipfile.is_zipfile(source.path):
         return "chatgpt"
     with source.open_text() as stream:
         head = stream.read(_HEAD_CHARS)
     if "\0" in head:
-        raise source.error("", "holds binary data", hint="import text, JSON, JSONL or Markdown")
+        raise source.error("", "it has binary data", hint="import text, JSON, JSONL or Markdown")
     if not head.strip():
-        raise source.error("", "is empty", hint="nothing to import")
+        raise source.error("", "the file is empty", hint="name a file with messages")
     suffix = source.path.suffix.lower()
     start = head.lstrip()[0]
     if start == "[" and suffix not in _MARKDOWN_SUFFIXES:
-        return _of_array(source, head)
+        return _format_of_array(source, head)
     if start == "{":
-        return _of_object(source, head, suffix)
+        return _format_of_object(source, head, suffix)
     if suffix in _JSONL_SUFFIXES:
         return "jsonl"
     if suffix == ".json":
-        raise source.error("line 1", "is not JSON", hint="choose the format with --format")
+        raise source.error("line 1", "not JSON", hint="choose the format with --format")
     return "markdown" if suffix in _MARKDOWN_SUFFIXES or _HEADING.search(head) else "text"
 
 
-def _of_array(source: Source, head: str) -> str:
-    # a text file may well begin with "[": only what goes on like an array of objects is JSON
+def _format_of_array(source: SourceFile, head: str) -> str:
+    # text may begin with "[", too: JSON continues with an object
     if not re.match(r"\s*\[\s*[{\]]", head):
         return "text"
     with source.open_text() as stream:
         first = next((element for _, element in islice(iter_array(stream, source), 1)), {})
-    return _of_keys(source, first)
+    return _format_of_keys(source, first)
 
 
-def _of_object(source: Source, head: str, suffix: str) -> str:
+def _format_of_object(source: SourceFile, head: str, suffix: str) -> str:
     first_line = head.lstrip().splitlines()[0]
     try:
         first = json.loads(first_line)
     except json.JSONDecodeError:
         if suffix in _JSONL_SUFFIXES:
-            return "jsonl"  # its reader names the broken line
+            return "jsonl"  # its reader reports the broken line
         first = _whole_object(source)
     except BAD_JSON as exc:
-        raise source.hostile("line 1", exc) from exc
-    return _of_keys(source, first)
+        raise source.json_error("line 1", exc) from exc
+    return _format_of_keys(source, first)
 
 
-def _whole_object(source: Source) -> dict[str, Any]:
+def _whole_object(source: SourceFile) -> dict[str, Any]:
     with source.open_text() as stream:
         try:
             found: dict[str, Any] = json.load(stream)
@@ -82,11 +82,11 @@ def _whole_object(source: Source) -> dict[str, Any]:
                 hint="choose --format text or jsonl",
             ) from exc
         except BAD_JSON as exc:
-            raise source.hostile("", exc) from exc
+            raise source.json_error("", exc) from exc
     return found
 
 
-def _of_keys(source: Source, first: dict[str, Any]) -> str:
+def _format_of_keys(source: SourceFile, first: dict[str, Any]) -> str:
     if "mapping" in first:
         return "chatgpt"
     if {"text", "tier", "recorded_at"} <= first.keys():
@@ -98,6 +98,6 @@ def _of_keys(source: Source, first: dict[str, Any]) -> str:
     keys = ", ".join(sorted(first)[:6]) or "none"
     raise source.error(
         "entry 1",
-        f"cannot tell what this JSON is (keys: {keys})",
+        f"unknown JSON layout (keys: {keys})",
         hint='give each message "role" and "content", or choose the format with --format',
     )

@@ -1,8 +1,7 @@
-"""JSON messages: one object a line, or one JSON array, or {"messages": [...]}.
+"""JSON messages: one object per line, one JSON array, or {"messages": [...]}.
 
-A message is {"role", "content"} or {"text"}, with any keyword of ``Memory.remember`` beside it. The
-lines of ``spector export`` are such messages. Keys nobody knows go into the metadata, so nothing of
-the input is lost.
+A message is {"role", "content"} or {"text"}, plus any keyword of ``Memory.remember``. The lines of
+``spector export`` are such messages. Unknown keys go into the metadata, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from spector.importers.common import (
     BAD_JSON,
     Message,
     Options,
-    Source,
+    SourceFile,
     iter_array,
+    parse_time,
     text_of_parts,
-    when,
 )
 from spector.messages import shown
 
@@ -29,9 +28,9 @@ _STRINGS = (
 )  # fmt: skip
 _NUMBERS = ("importance", "valence", "arousal", "confidence")
 _TIMES = ("event_time", "valid_from", "valid_until")
-#: other names that chat logs use for the time of a message
+#: names that chat logs use for the time of a message
 _TIME_ALIASES = ("timestamp", "created_at", "create_time", "time", "date")
-#: what an export of ours says about a record beyond the arguments of ``remember``
+#: fields of our exports that are not arguments of ``remember``
 _STATE = {
     "id", "recorded_at", "stability_days", "utility", "access_count", "last_access", "flags",
     "parents", "supersedes", "superseded_by", "own_until", "score", "explain",
@@ -40,8 +39,8 @@ _FLAGS = ("pinned", "immutable", "unresolved")
 _BODY = {"text", "content", "tags", "metadata", "vector", "vector_model", *_FLAGS}
 
 
-def read(source: Source, options: Options) -> Iterator[Message]:
-    """Yield the messages of a file; lines without any text (tool calls) are skipped."""
+def read(source: SourceFile, options: Options) -> Iterator[Message]:
+    """Yield the messages of a file; entries without text (tool calls) are skipped."""
     for place, entry in _entries(source):
         message = message_of(entry, source, place, options)
         if message is not None:
@@ -49,9 +48,9 @@ def read(source: Source, options: Options) -> Iterator[Message]:
 
 
 def message_of(
-    entry: dict[str, Any], source: Source, place: str, options: Options
+    entry: dict[str, Any], source: SourceFile, place: str, options: Options
 ) -> Message | None:
-    """One JSON object as keywords, or None when it carries no text."""
+    """The keywords of one JSON object; None if it has no text."""
     if "text" not in entry and "content" not in entry:
         raise source.error(
             place,
@@ -66,11 +65,11 @@ def message_of(
     text = text_of_parts(body)
     if not text:
         return None
-    # spaces around a text belong to it: only the test for emptiness strips
+    # the stored text keeps its outer spaces; only the test for emptiness strips them
     message: Message = {"text": body if isinstance(body, str) else text}
     message.update(_plain_fields(entry, source, place))
     for name in _TIMES:
-        moment = when(entry.get(name), source, place, options, name=name)
+        moment = parse_time(entry.get(name), source, place, options, name=name)
         if moment is not None:
             message[name] = moment
     ours = "recorded_at" in entry
@@ -81,7 +80,7 @@ def message_of(
         if ours and name in _STATE:
             continue
         if name in _TIME_ALIASES and "event_time" not in message:
-            moment = when(value, source, place, options, name=name)
+            moment = parse_time(value, source, place, options, name=name)
             if moment is not None:
                 message["event_time"] = moment
         elif name not in _TIME_ALIASES and value is not None:
@@ -94,7 +93,7 @@ def message_of(
     return message
 
 
-def _entries(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+def _entries(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
     is_array = source.first_character() == "["
     with source.open_text() as stream:
         if is_array:
@@ -110,19 +109,19 @@ def _entries(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield from _messages(document, source, "document")
                 return
             first = False
-            yield from _messages(_parsed(source, number, line), source, f"line {number}")
+            yield from _messages(_parse_line(source, number, line), source, f"line {number}")
 
 
-def _parsed(source: Source, number: int, line: str) -> dict[str, Any]:
+def _parse_line(source: SourceFile, number: int, line: str) -> dict[str, Any]:
     place = f"line {number}"
     try:
         entry = json.loads(line)
     except json.JSONDecodeError as exc:
         raise source.error(
-            place, f"broken JSON: {exc.msg}", hint="each line must be one JSON object"
+            place, f"broken JSON: {exc.msg}", hint="write one JSON object per line"
         ) from exc
     except BAD_JSON as exc:
-        raise source.hostile(place, exc) from exc
+        raise source.json_error(place, exc) from exc
     if not isinstance(entry, dict):
         raise source.error(
             place, f"is {type(entry).__name__}, not an object", hint='write {"text": "..."}'
@@ -130,8 +129,8 @@ def _parsed(source: Source, number: int, line: str) -> dict[str, Any]:
     return entry
 
 
-def _pretty_printed(source: Source, first_line: str) -> dict[str, Any] | None:
-    """The document of a file that is one JSON object over several lines, else None."""
+def _pretty_printed(source: SourceFile, first_line: str) -> dict[str, Any] | None:
+    """The document of a file with one JSON object over several lines; None for others."""
     if first_line.strip() not in ("{", '{"messages": [', '{"messages":['):
         return None
     with source.open_text() as stream:
@@ -139,7 +138,7 @@ def _pretty_printed(source: Source, first_line: str) -> dict[str, Any] | None:
 
 
 def _messages(
-    entry: dict[str, Any], source: Source, place: str
+    entry: dict[str, Any], source: SourceFile, place: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(entry.get("messages"), list) and not {"text", "content"} & entry.keys():
         yield from _conversation(entry, source, place)
@@ -148,7 +147,7 @@ def _messages(
 
 
 def _conversation(
-    document: dict[str, Any], source: Source, place: str
+    document: dict[str, Any], source: SourceFile, place: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     scope = ("session_id", "user_id", "agent_id")
     shared: dict[str, Any] = {name: document[name] for name in scope if name in document}
@@ -159,7 +158,7 @@ def _conversation(
         yield where, {**shared, **entry}
 
 
-def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
+def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Message:
     out: Message = {}
     for name in (*_STRINGS, *_NUMBERS):
         value = entry.get(name)
@@ -182,7 +181,7 @@ def _plain_fields(entry: dict[str, Any], source: Source, place: str) -> Message:
         if not isinstance(metadata, dict):
             raise source.error(place, '"metadata" must be an object', hint=f"got {shown(metadata)}")
         out["metadata"] = metadata
-    # one of our exports names the model of its vectors; only a store's own import can compare it
+    # our exports name the model of their vectors; only Memory.import_ can compare it
     if entry.get("vector") is not None and not entry.get("vector_model"):
         out["vector"] = entry["vector"]
     flags = entry.get("flags")

@@ -1,10 +1,9 @@
 """LoCoMo dialogue files: two speakers, dated sessions, turns with dialogue ids.
 
-The dates carry no zone and are read as UTC. A session has one date for all its turns; the n-th turn
-is placed n seconds later so that time keeps the order of speech. Who speaks is the ``speaker`` of
-the metadata, by which recall finds and weighs a turn; in its text the name would be a word like any
-other, and make all turns of a person alike. The sample is the user id, so that samples in one store
-stay apart.
+Dates have no zone and are read as UTC. A session has one date for all turns, so the n-th turn is n
+seconds later, which keeps their order. The name of the speaker goes into ``speaker`` of the
+metadata, where recall uses it; in the text it would be a word like any other and make all turns of
+a person similar. The sample is the user id, which separates samples in one store.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from spector.importers.common import Message, Options, Source, iter_array
+from spector.importers.common import Message, Options, SourceFile, iter_array
 
 __all__ = ["read"]
 
@@ -27,8 +26,8 @@ _MONTHS = (
 )  # fmt: skip
 
 
-def read(source: Source, options: Options) -> Iterator[Message]:
-    """Yield every turn of every sample in order; questions and summaries are left out."""
+def read(source: SourceFile, options: Options) -> Iterator[Message]:
+    """Yield every turn of every sample in order; questions and summaries are skipped."""
     for number, sample in _samples(source):
         conversation = sample.get("conversation")
         if not isinstance(conversation, dict):
@@ -39,7 +38,7 @@ def read(source: Source, options: Options) -> Iterator[Message]:
         yield from _turns(conversation, name, source)
 
 
-def _samples(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+def _samples(source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
     is_object = source.first_character() == "{"
     with source.open_text() as stream:
         if is_object:
@@ -48,7 +47,7 @@ def _samples(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from iter_array(stream, source)
 
 
-def _turns(conversation: dict[str, Any], sample: str, source: Source) -> Iterator[Message]:
+def _turns(conversation: dict[str, Any], sample: str, source: SourceFile) -> Iterator[Message]:
     numbers = sorted(int(found.group(1)) for key in conversation if (found := _SESSION.match(key)))
     for number in numbers:
         key = f"session_{number}"
@@ -83,7 +82,7 @@ def _metadata(turn: dict[str, Any], sample: str, session: int) -> dict[str, Any]
     return out
 
 
-def _text(turn: object, source: Source, place: str) -> str:
+def _text(turn: object, source: SourceFile, place: str) -> str:
     if not isinstance(turn, dict):
         raise source.error(place, "is not an object", hint="fetch the file again")
     text = str(turn.get("text") or "").strip()
@@ -93,7 +92,7 @@ def _text(turn: object, source: Source, place: str) -> str:
     return text
 
 
-def _date(value: object, source: Source, place: str) -> datetime:
+def _date(value: object, source: SourceFile, place: str) -> datetime:
     try:
         found = _DATE.match(str(value))
         if found is None:
@@ -107,5 +106,5 @@ def _date(value: object, source: Source, place: str) -> datetime:
         )
     except ValueError as exc:
         raise source.error(
-            place, f"date {value!r} is not like '1:56 pm on 8 May, 2023'", hint="repair the date"
+            place, f"date {value!r} is not like '1:56 pm on 8 May, 2023'", hint="correct the date"
         ) from exc

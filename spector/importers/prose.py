@@ -1,11 +1,11 @@
 """Markdown and plain text: chunks of whole paragraphs, lists and code blocks.
 
 A chunk never crosses a heading. It begins with the path of its headings, so that it can be found by
-what the section is about and read without the rest of the page; the metadata repeats the path and
-the first line. Text files are the same without headings.
+the topic of its section and read without the rest of the page. The metadata has the path and the
+number of the first line. Text files are treated the same, without headings.
 
-A text file in which names before a colon take turns ("Ann: ...") and each says "I" or asks
-something is a transcript: each turn is a memory, and its metadata name the speaker.
+A text file is a transcript if names before a colon take turns ("Ann: ...") and each speaker says
+"I" or asks something. Each turn becomes a memory with the speaker in its metadata.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from spector.importers.common import Message, Options, Source
+from spector.importers.common import Message, Options, SourceFile
 
 __all__ = ["read_markdown", "read_text"]
 
@@ -29,26 +29,26 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(slots=True)
 class _Block:
-    """Paragraph, list item or code block, with the line it starts at."""
+    """A paragraph, list item, code block or turn, with its first line number."""
 
     line: int
     text: str
     item: bool = False
     headings: tuple[str, ...] = field(default=())
-    #: of a turn of a transcript, where one is named
+    #: speaker of a turn of a transcript; "" if unknown
     speaker: str = ""
 
 
-def read_markdown(source: Source, options: Options) -> Iterator[Message]:
+def read_markdown(source: SourceFile, options: Options) -> Iterator[Message]:
     """Yield the chunks of a Markdown file in order."""
     with source.open_text() as stream:
         yield from _messages(_markdown_blocks(stream), source, options)
 
 
-def read_text(source: Source, options: Options) -> Iterator[Message]:
+def read_text(source: SourceFile, options: Options) -> Iterator[Message]:
     """Yield the chunks of a plain text file in order; blank lines separate paragraphs."""
     with source.open_text() as stream:
-        names = _names_taking_turns(stream)
+        names = _find_speakers(stream)
     with source.open_text() as stream:
         if names:
             yield from _turn_messages(_turns(stream, names), source, options)
@@ -56,7 +56,7 @@ def read_text(source: Source, options: Options) -> Iterator[Message]:
             yield from _messages(_paragraphs(stream), source, options)
 
 
-def _messages(blocks: Iterable[_Block], source: Source, options: Options) -> Iterator[Message]:
+def _messages(blocks: Iterable[_Block], source: SourceFile, options: Options) -> Iterator[Message]:
     for line, headings, text in _pack(blocks, options.chunk_chars):
         metadata: dict[str, object] = {"line": line}
         if headings:
@@ -69,22 +69,22 @@ def _messages(blocks: Iterable[_Block], source: Source, options: Options) -> Ite
 def _pack(
     blocks: Iterable[_Block], limit_chars: int
 ) -> Iterator[tuple[int, tuple[str, ...], str]]:
-    """Join neighbouring blocks of one section while they fit, split those that do not."""
-    held: list[_Block] = []
+    """Join neighbouring blocks of a section up to the limit; split larger ones."""
+    pending: list[_Block] = []
     size = 0
     for block in blocks:
         for piece in _split(block, limit_chars):
-            crosses = held and held[0].headings != piece.headings
-            if held and (crosses or size + len(piece.text) + 2 > limit_chars):
-                yield held[0].line, held[0].headings, _joined(held)
-                held, size = [], 0
-            held.append(piece)
+            crosses = pending and pending[0].headings != piece.headings
+            if pending and (crosses or size + len(piece.text) + 2 > limit_chars):
+                yield pending[0].line, pending[0].headings, _join_blocks(pending)
+                pending, size = [], 0
+            pending.append(piece)
             size += len(piece.text) + 2
-    if held:
-        yield held[0].line, held[0].headings, _joined(held)
+    if pending:
+        yield pending[0].line, pending[0].headings, _join_blocks(pending)
 
 
-def _joined(blocks: list[_Block]) -> str:
+def _join_blocks(blocks: list[_Block]) -> str:
     out = blocks[0].text
     for before, block in pairwise(blocks):
         out += ("\n" if before.item and block.item else "\n\n") + block.text
@@ -98,15 +98,15 @@ def _split(block: _Block, limit_chars: int) -> Iterator[_Block]:
     code = _FENCE.match(block.text) is not None
     parts = block.text.split("\n") if code else _SENTENCE_END.split(block.text)
     glue = "\n" if code else " "
-    held = ""
+    pending = ""
     for part in parts:
         for piece in _hard_cut(part, limit_chars):
-            if held and len(held) + len(glue) + len(piece) > limit_chars:
-                yield _Block(block.line, held, block.item, block.headings)
-                held = ""
-            held = held + glue + piece if held else piece
-    if held.strip():
-        yield _Block(block.line, held, block.item, block.headings)
+            if pending and len(pending) + len(glue) + len(piece) > limit_chars:
+                yield _Block(block.line, pending, block.item, block.headings)
+                pending = ""
+            pending = pending + glue + piece if pending else piece
+    if pending.strip():
+        yield _Block(block.line, pending, block.item, block.headings)
 
 
 def _hard_cut(text: str, limit_chars: int) -> Iterator[str]:
@@ -119,20 +119,20 @@ def _hard_cut(text: str, limit_chars: int) -> Iterator[str]:
         yield text
 
 
-#: lines that a speaker has at least, and their share of all, in a transcript
+#: minimum turns of a speaker, and minimum share of turns among all lines, in a transcript
 _LEAST_TURNS = 2
 _LEAST_SHARE = 0.5
-#: words that they say at a time, on average: the lines of a form ("City: Rome") have fewer
+#: minimum mean words per turn: the lines of a form ("City: Rome") have fewer
 _LEAST_WORDS = 4
 
 
-def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
-    """The folded names of those who speak in a transcript; none for any other text."""
+def _find_speakers(lines: Iterable[str]) -> frozenset[str]:
+    """Folded names of the speakers of a transcript; empty for any other text."""
     from spector.language.statements import is_question, says_i, speaker_opening
 
     turns: Counter[str] = Counter()
     words: Counter[str] = Counter()
-    heard: set[str] = set()  # people say "I" and ask one another, heads of notes do neither
+    talking: set[str] = set()  # speakers say "I" or ask; headings of notes do neither
     total, speaker = 0, ""
     for line in lines:
         if line.strip():
@@ -144,8 +144,8 @@ def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
                 words[speaker] += len(line[opening.start :].split())
             said = line if opening is None else line[opening.start :]
             if speaker and (says_i(said) or is_question(said)):
-                heard.add(speaker)
-    names = [name for name in heard if turns[name] >= _LEAST_TURNS]
+                talking.add(speaker)
+    names = [name for name in talking if turns[name] >= _LEAST_TURNS]
     spoken = sum(turns[name] for name in names)
     is_talk = sum(words[name] for name in names) >= _LEAST_WORDS * spoken
     many = len(names) > 1 and spoken >= _LEAST_SHARE * total
@@ -153,30 +153,31 @@ def _names_taking_turns(lines: Iterable[str]) -> frozenset[str]:
 
 
 def _turns(lines: Iterable[str], names: frozenset[str]) -> Iterator[_Block]:
-    """What each says at a time, from one name to the next."""
+    """The turns of a transcript, each from one name to the next."""
     from spector.language.statements import opening_of, speaker_opening
 
-    held: list[str] = []
+    pending: list[str] = []
     start, speaker = 1, ""
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip()
         opening = opening_of(line)
-        # what poses as a role begins a turn as well: nobody else shall have said it
+        # a name that imitates a role also begins a turn, so that its text is not attributed to
+        # the speaker before
         if opening is not None and (
             opening.folded in names or opening.proper or speaker_opening(line) is None
         ):
-            if held:
-                yield _Block(start, "\n".join(held).rstrip(), speaker=speaker)
-            held, start = [], number
+            if pending:
+                yield _Block(start, "\n".join(pending).rstrip(), speaker=speaker)
+            pending, start = [], number
             speaker = opening.name if opening.folded in names else ""
-        if held or line:
-            held.append(line)
-    if held:
-        yield _Block(start, "\n".join(held).rstrip(), speaker=speaker)
+        if pending or line:
+            pending.append(line)
+    if pending:
+        yield _Block(start, "\n".join(pending).rstrip(), speaker=speaker)
 
 
 def _turn_messages(
-    turns: Iterable[_Block], source: Source, options: Options
+    turns: Iterable[_Block], source: SourceFile, options: Options
 ) -> Iterator[Message]:
     for turn in turns:
         for piece in _split(turn, options.chunk_chars):
@@ -187,19 +188,19 @@ def _turn_messages(
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[_Block]:
-    held: list[str] = []
+    pending: list[str] = []
     start = 1
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip()
         if line:
-            if not held:
+            if not pending:
                 start = number
-            held.append(line)
-        elif held:
-            yield _Block(start, "\n".join(held))
-            held = []
-    if held:
-        yield _Block(start, "\n".join(held))
+            pending.append(line)
+        elif pending:
+            yield _Block(start, "\n".join(pending))
+            pending = []
+    if pending:
+        yield _Block(start, "\n".join(pending))
 
 
 class _MarkdownReader:
@@ -207,20 +208,20 @@ class _MarkdownReader:
 
     def __init__(self) -> None:
         self.headings: list[tuple[int, str]] = []
-        self.held: list[str] = []
+        self.pending: list[str] = []
         self.start = 1
         self.fence = ""
         self.item = False
-        #: whether the innermost heading has had no text so far
+        #: True while the innermost heading has no text
         self.bare = False
 
     def flush(self) -> Iterator[_Block]:
-        text = "\n".join(self.held).rstrip()
+        text = "\n".join(self.pending).rstrip()
         if text.strip():
             path = tuple(title for _, title in self.headings)
             yield _Block(self.start, text, self.item, path)
             self.bare = False
-        self.held, self.item = [], False
+        self.pending, self.item = [], False
 
     def enter(self, number: int, level: int, title: str) -> Iterator[_Block]:
         if self.bare and level <= self.headings[-1][0]:
@@ -230,14 +231,14 @@ class _MarkdownReader:
         self.start, self.bare = number, True
 
     def bare_heading(self) -> _Block:
-        """A heading with nothing below it is a note of its own."""
+        """A block for a heading without any text below it."""
         *above, (_, title) = self.headings
         return _Block(self.start, title, headings=tuple(name for _, name in above))
 
     def keep(self, number: int, line: str) -> None:
-        if not self.held:
+        if not self.pending:
             self.start = number
-        self.held.append(line)
+        self.pending.append(line)
 
     def feed(self, number: int, line: str) -> Iterator[_Block]:
         fence = _FENCE.match(line)
@@ -249,7 +250,7 @@ class _MarkdownReader:
             yield from self.flush()
             yield from self.enter(number, len(heading.group(1)), heading.group(2))
         elif self._underlines(line):
-            title = self.held.pop().strip()
+            title = self.pending.pop().strip()
             yield from self.enter(number - 1, 1 if line.startswith("=") else 2, title)
         elif not line.strip() or _RULE.match(line):
             yield from self.flush()
@@ -274,7 +275,7 @@ class _MarkdownReader:
                     yield from self.flush()
 
     def _underlines(self, line: str) -> bool:
-        one_line = len(self.held) == 1 and not self.item
+        one_line = len(self.pending) == 1 and not self.item
         return one_line and len(line) >= 2 and line.strip("=-") == "" and len(set(line)) == 1
 
 

@@ -460,7 +460,7 @@ def test_format_is_detected_by_content(
         (b" \n\n", "empty"),
         (b"ab\0cd", "binary"),
         (b"caf\xe9 au lait", "UTF-8"),
-        (b'[{"foo": 1}]', "cannot tell"),
+        (b'[{"foo": 1}]', "unknown JSON layout"),
         (b'{"foo": 1,\n "bar"', "broken JSON"),
     ],
 )
