@@ -1,4 +1,4 @@
-"""Time as an argument: nothing else in spector asks the operating system what time it is."""
+"""Clocks and times; no other module asks the operating system for the time."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = [
 MS_PER_DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
-#: the instants a ``datetime`` can hold, in milliseconds
+#: range of ``datetime`` in milliseconds
 MIN_MS = -62_135_596_800_000  # 0001-01-01T00:00:00Z
 MAX_MS = 253_402_300_799_999  # 9999-12-31T23:59:59.999Z
 
 
 @runtime_checkable
 class Clock(Protocol):
-    """Anything with ``now_ms()``: milliseconds since 1970-01-01 UTC."""
+    """A source of time: ``now_ms()`` returns milliseconds since 1970-01-01 UTC."""
 
     def now_ms(self) -> int: ...
 
@@ -46,7 +46,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until told otherwise; for tests, replays and imports."""
+    """A clock that moves only when it is set; for tests, replays and imports."""
 
     def __init__(self, start: datetime | int) -> None:
         self._ms = start if isinstance(start, int) else to_ms(start)
@@ -61,15 +61,15 @@ class ManualClock:
     def advance(
         self, *, days: float = 0, hours: float = 0, seconds: float = 0, ms: int = 0
     ) -> None:
-        """Move on by the sum of the given amounts."""
+        """Move forward by the sum of the given amounts."""
         delta = timedelta(days=days, hours=hours, seconds=seconds)
         self._ms += delta // timedelta(milliseconds=1) + ms
 
 
 class CheckedClock:
-    """A clock that says when the one behind it cannot be right, before anything is stamped with it.
+    """A clock that rejects impossible times of another clock before they are stored.
 
-    An id or a partition's day from nanoseconds taken for milliseconds would stay for ever.
+    Nanoseconds taken for milliseconds would stay in ids and in days of partitions for ever.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -79,29 +79,29 @@ class CheckedClock:
         """Milliseconds since 1970-01-01 UTC, within the years 1 to 9999.
 
         Raises:
-            InvalidTimeError: the clock says something else.
+            InvalidTimeError: the other clock returned something else.
         """
-        said = self._clock.now_ms()
+        answer = self._clock.now_ms()
         try:
-            ms = operator.index(said)
+            ms = operator.index(answer)
         except TypeError:
             ms = MAX_MS + 1
         if not MIN_MS <= ms <= MAX_MS:
             raise InvalidTimeError(
-                f"the clock says {said!r}, which is no time within the years 1 to 9999",
+                f"the clock returned {answer!r}, which is not a time in the years 1 to 9999",
                 hint="now_ms() must return milliseconds since 1970-01-01 UTC as an int",
             )
         return ms
 
 
 def to_ms(when: datetime | str, *, name: str = "time") -> int:
-    """Milliseconds since 1970-01-01 UTC of an aware ``datetime`` or an ISO 8601 string.
+    """Milliseconds since 1970-01-01 UTC from an aware ``datetime`` or an ISO 8601 string.
 
     A date alone ("2026-05-04") means midnight UTC.
 
     Raises:
-        InvalidTimeError: a naive datetime, a string that does not parse, an instant that is not in
-            the years 1 to 9999 of UTC, any other type.
+        InvalidTimeError: a naive datetime, a string that does not parse, a time outside the years
+            1 to 9999 in UTC, or another type.
     """
     if type(when) is datetime and when.tzinfo is UTC:
         return (when - _EPOCH) // _MS
@@ -114,31 +114,31 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
                 parsed = datetime.fromisoformat(text)
         except ValueError:
             raise InvalidTimeError(
-                f"{name}: {shown(when)} is not an ISO 8601 date or time",
+                f"{name} {shown(when)} is not an ISO 8601 date or time",
                 hint="write it like 2026-05-04 or 2026-05-04T17:30:00Z",
             ) from None
         when = parsed
     if not isinstance(when, datetime):
         raise InvalidTimeError(
-            f"{name}: expected datetime or ISO 8601 string, got {type(when).__name__}",
+            f"{name} must be a datetime or an ISO 8601 string, got {type(when).__name__}",
             hint="pass datetime.now(timezone.utc) or a string like 2026-05-04T17:30:00Z",
         )
     if when.tzinfo is None or when.utcoffset() is None:
         raise InvalidTimeError(
-            f"{name}: {when.isoformat()} has no time zone",
+            f"{name} {when.isoformat()} has no time zone",
             hint="pass datetime(..., tzinfo=timezone.utc), or a string that ends in Z",
         )
     ms = (when - _EPOCH) // _MS
     if not MIN_MS <= ms <= MAX_MS:
         raise InvalidTimeError(
-            f"{name}: {when.isoformat()} is outside the years 1 to 9999 in UTC",
-            hint="pass a time within them",
+            f"{name} {when.isoformat()} is outside the years 1 to 9999 in UTC",
+            hint="pass a time in this range",
         )
     return ms
 
 
 def from_ms(ms: int) -> datetime:
-    """The aware UTC ``datetime`` of milliseconds since 1970, clamped to years 1..9999."""
+    """Aware UTC ``datetime`` of milliseconds since 1970, clamped to the years 1 to 9999."""
     return _EPOCH + timedelta(milliseconds=max(MIN_MS, min(MAX_MS, int(ms))))
 
 

@@ -1,9 +1,9 @@
-"""The bytes on disk: the only definition of both headers.
+"""The bytes on disk: the definition of the partition header and the record header.
 
 ``native/spector.h`` declares the same structs for C and ``native/FORMAT.md`` prints the same
-tables; ``tests/test_format.py`` packs and unpacks through all three. Everything is little-endian.
+tables; ``tests/test_format.py`` packs and unpacks with all three. Everything is little-endian.
 
-This module sits below both the kernel (which scans records) and the store (which writes them).
+The kernel, which scans records, and the store, which writes them, both import this module.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ __all__ = [
     "vector_bytes",
 ]
 
-#: what is different in each format is in ``spector.store.rewriting.migrations``
+#: differences between formats: ``spector.store.rewriting.migrations``
 FORMAT_VERSION: Final = 2
-#: additions that older code can read past, but would not keep up when it writes
+#: additions that older code can skip when it reads, but would not maintain when it writes
 FORMAT_MINOR: Final = 0
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64
@@ -52,8 +52,8 @@ CRC_SPAN: Final = 36
 MUTABLE_OFFSET: Final = 40
 MUTABLE_BYTES: Final = 24
 MAX_DIM: Final = 65_536
-#: confidence from which words that nobody vouches for are believed to be their speaker's, and the
-#: same as the byte of a record
+#: minimum confidence at which a text without a trusted role counts as its speaker's own words, and
+#: the same as the byte of a record
 CERTAIN: Final = 0.5
 CERTAIN_BYTE: Final = int(CERTAIN * 255)
 #: a vector is padded with zeros to a multiple of this, so records keep cache-line alignment
@@ -61,7 +61,7 @@ VECTOR_ALIGN: Final = 64
 
 
 class TierCode(enum.IntEnum):
-    """Byte 1 of a record. Tiers added from outside use 16..255."""
+    """Byte 1 of a record. Custom tiers use 16..255."""
 
     WORKING = 0
     EPISODIC = 1
@@ -70,7 +70,7 @@ class TierCode(enum.IntEnum):
 
 
 class PartitionState(enum.IntEnum):
-    """Life of a partition; only the transitions in ``LEGAL_TRANSITIONS`` exist."""
+    """Life cycle of a partition; ``LEGAL_TRANSITIONS`` lists all transitions."""
 
     ACTIVE = 0
     SEALED = 1
@@ -79,8 +79,8 @@ class PartitionState(enum.IntEnum):
     COMPACTED = 4
 
 
-#: A partition walks this chain one step at a time. COMPACTED is where an old generation ends; the
-#: file that replaces it is created ACTIVE or SEALED.
+#: A partition takes these steps one at a time. COMPACTED is the end of an old generation; the file
+#: that replaces it is created ACTIVE or SEALED.
 LEGAL_TRANSITIONS: Final[frozenset[tuple[PartitionState, PartitionState]]] = frozenset(
     {
         (PartitionState.ACTIVE, PartitionState.SEALED),
@@ -107,7 +107,7 @@ class Flag(enum.IntFlag):
 
 
 class Category(enum.IntEnum):
-    """Byte 2 of a record: what kind of statement it is."""
+    """Byte 2 of a record: kind of statement."""
 
     OTHER = 0
     FACT = 1
@@ -123,7 +123,7 @@ class Category(enum.IntEnum):
 
 
 class Modality(enum.IntEnum):
-    """Byte 3 of a record: what the text stands for."""
+    """Byte 3 of a record: what the text represents."""
 
     TEXT = 0
     CODE = 1
@@ -182,8 +182,8 @@ MUTABLE_DTYPE: Final = np.dtype(
 )
 
 
-#: (tier, id, crc, mutable half) of a record header: what a recall compares for every hit, and a
-#: NumPy struct would take longer to give
+#: (tier, id, crc, mutable half) of a record header, which recall compares for every hit; faster
+#: than a NumPy struct
 RECORD_PROOF: Final = struct.Struct("<xB6xQ20xI24s")
 
 

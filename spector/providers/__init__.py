@@ -1,4 +1,4 @@
-"""Embedders: the protocols, the offline default, OpenAI, a cache.
+"""Embedders: protocols, the offline default, OpenAI, a cache, token counts.
 
 Importing this package loads neither onnxruntime nor openai; the first ``embed()`` does.
 """
@@ -36,27 +36,27 @@ _CHOICES = 'use "default", "openai", "openai:MODEL", None with vector=, or an ob
 def resolve(
     embedder: str | Embedder | None, *, cache_entries: int = 0, cache_ttl_s: float = 1800.0
 ) -> Embedder | None:
-    """The embedder that a user's argument means; loads no model and opens no connection.
+    """The embedder for a user's argument; loads no model and opens no connection.
 
     Args:
-        embedder: ``"default"``, ``"openai"``, ``"openai:MODEL"``, an object with the protocol,
-            or None for callers that bring their own vectors.
+        embedder: ``"default"``, ``"openai"``, ``"openai:MODEL"``, an ``Embedder``, or None for
+            callers with vectors of their own.
         cache_entries: put a ``CachedEmbedder`` of this size in front; 0 for none.
-        cache_ttl_s: seconds a cached vector lives.
+        cache_ttl_s: lifetime of a cached vector in seconds.
 
     Raises:
         InvalidInputError: an unknown name, or an object without the protocol.
-        EmbeddingError: the embedder cannot even be described, e.g. no API key.
+        EmbeddingError: the embedder cannot be described, e.g. without an API key.
     """
     if embedder is None:
         return None
-    found = _named(embedder) if isinstance(embedder, str) else _checked(embedder)
+    found = _embedder_by_name(embedder) if isinstance(embedder, str) else _check_embedder(embedder)
     if cache_entries and not isinstance(found, CachedEmbedder):
         return CachedEmbedder(found, cache_entries, cache_ttl_s)
     return found
 
 
-def _named(name: str) -> Embedder:
+def _embedder_by_name(name: str) -> Embedder:
     if name == "default":
         return MiniLMEmbedder()
     kind, colon, model = name.partition(":")
@@ -67,8 +67,8 @@ def _named(name: str) -> Embedder:
     raise InvalidInputError(f"unknown embedder {shown(name)}", hint=_CHOICES)
 
 
-def _checked(embedder: object) -> Embedder:
-    """The object itself, once its attributes are what a store can stamp."""
+def _check_embedder(embedder: object) -> Embedder:
+    """Return the object after checking that a store can stamp its attributes."""
     if isinstance(embedder, type):
         raise InvalidInputError(
             f"embedder is the class {embedder.__name__}, not an object",

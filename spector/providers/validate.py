@@ -1,4 +1,4 @@
-"""Checks that every embedder makes on what comes in and what goes out."""
+"""Checks of the input and the output of every embedder."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spector.errors import EmbeddingError, InvalidTextError
 from spector.process import elsewhere
 from spector.providers.protocols import Embedder
 
-__all__ = ["checked_texts", "embedded", "unit_rows"]
+__all__ = ["check_texts", "embedded", "unit_rows"]
 
 
-def checked_texts(texts: Sequence[str]) -> list[str]:
-    """The texts as a list; one blank text refuses them all.
+def check_texts(texts: Sequence[str]) -> list[str]:
+    """Return the texts as a list, after checking that none is blank.
 
     Raises:
         InvalidTextError: a single string, or an item that is not a string.
@@ -36,47 +36,47 @@ def checked_texts(texts: Sequence[str]) -> list[str]:
 
 
 def unit_rows(vectors: Any, *, rows: int, dim: int, source: str) -> NDArray[np.float32]:
-    """What a model answered -> (rows, dim) float32 with L2 norm 1, or an error.
+    """Vectors of a model -> (rows, dim) float32 with L2 norm 1.
 
     Raises:
         EmbeddingError: wrong shape, not numbers, not finite, or a row of zeros.
     """
-    found, norms = _measured(vectors, rows=rows, dim=dim, source=source)
+    found, norms = _check_matrix(vectors, rows=rows, dim=dim, source=source)
     unit: NDArray[np.float32] = (found / norms[:, None]).astype(np.float32)
     return unit
 
 
 def embedded(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """What ``embedder.embed(texts)`` answers, (n, dim) float32, once it is what it should be.
+    """Return ``embedder.embed(texts)``, (n, dim) float32, after checking shape and values.
 
-    An embedder may be anybody's code, so its answer is checked here, and otherwise left as it is.
+    An embedder may be third-party code, so its result is checked, but not changed.
 
     Raises:
         EmbeddingError: wrong shape, not numbers, not finite, or a row of zeros.
     """
     answer = elsewhere(embedder.embed, texts)
-    _measured(answer, rows=len(texts), dim=embedder.dim, source=embedder.model_id)
+    _check_matrix(answer, rows=len(texts), dim=embedder.dim, source=embedder.model_id)
     return np.asarray(answer, dtype=np.float32)
 
 
-def _measured(
+def _check_matrix(
     vectors: Any, *, rows: int, dim: int, source: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(rows, dim) float64 and its (rows,) norms, all finite and positive."""
+    """Return (rows, dim) float64 and its (rows,) norms, all finite and positive."""
     try:
         found = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise EmbeddingError(f"{source} answered something that is not a matrix") from error
+        raise EmbeddingError(f"{source} did not return a matrix of numbers") from error
     if found.shape != (rows, dim):
         raise EmbeddingError(
-            f"{source} answered shape {found.shape}, expected ({rows}, {dim})",
-            hint="the model's dimension differs from the one that was declared",
+            f"{source} returned shape {found.shape}, expected ({rows}, {dim})",
+            hint="declare the dimension that the model has",
         )
     norms = np.sqrt(np.einsum("ij,ij->i", found, found))
     bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
     if bad.size:
         raise EmbeddingError(
-            f"{source} answered NaN, infinity or a zero vector for text {int(bad[0])}",
+            f"{source} returned NaN, infinity or a zero vector for text {int(bad[0])}",
             hint="nothing was stored; try again, or report it to the model's provider",
         )
     return found, norms

@@ -1,16 +1,16 @@
-"""BERT's uncased WordPiece in plain Python, with a cache of words.
+"""BERT's uncased WordPiece tokenizer in plain Python, with a cache of words.
 
-Produces the ids of the ``tokenizers`` library (clean text, isolate CJK, strip accents, lower
-case, split punctuation, greedy longest match), faster, because conversation repeats its words.
-Equality is proven by ``tests/embed/test_wordpiece.py``. Two decisions where there was a choice:
+Returns the ids of the ``tokenizers`` library (clean text, isolate CJK, strip accents, lower case,
+split punctuation, greedy longest match), faster, because conversations repeat their words.
+Equality is proved by ``tests/embed/test_wordpiece.py``. Two choices:
 
 - Greek capital sigma becomes the medial small sigma everywhere, as in ``tokenizers``. Python's
   ``str.lower`` would write the final form at the end of a word.
 - ``[CLS]``, ``[MASK]`` and the like inside a text are ordinary characters, never special
-  tokens: what a user typed must not steer the model.
+  tokens, because a user's text must not control the model.
 
 Some 490 marks and punctuation characters of rare scripts, added to Unicode after that library's
-tables were made, are classed by Python's newer tables and may become other (mostly [UNK]) tokens.
+tables were made, are classified by Python's newer tables and may give other tokens, mostly [UNK].
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SEP_ID: Final = 102
 
 #: a longer word is one [UNK], as in BERT
 MAX_WORD_CHARS: Final = 100
-#: a longer stretch without white space is looked up piece by piece but not remembered
+#: a longer run without white space is tokenized but not cached
 _MAX_CACHED_CHARS: Final = 64
 
 #: control (but tab, LF, CR), format and private-use characters, NUL and U+FFFD: dropped
@@ -48,7 +48,7 @@ _DROPPED: Final = re.compile(
     "\ue000-\uf8ff\U000110bd\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
     "\U000e0020-\U000e007f\U000f0000-\U000ffffd\U00100000-\U0010fffd]+"
 )
-#: ideographs that stand alone as words
+#: ideographs, each of which is a word
 _CJK: Final = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f"
     "\U0002b740-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"
@@ -85,8 +85,8 @@ class WordPiece:
     """Text -> token ids without [CLS] and [SEP]. Safe to share between threads.
 
     Args:
-        cache_words: distinct words remembered; when full the cache starts over, which bounds
-            it to some 10 MB at the default.
+        cache_words: most distinct words cached. A full cache is cleared, which bounds it to some
+            10 MB at the default.
     """
 
     def __init__(self, *, cache_words: int = 50_000) -> None:
@@ -100,12 +100,12 @@ class WordPiece:
         KEEPERS.add(self)
 
     def let_go(self) -> None:
-        """Remember no word."""
+        """Clear the cache."""
         with self._cache_lock:
             self._cache.clear()
 
     def encode(self, text: str) -> list[int]:
-        """Ids of one text, any length; empty when it has no visible character."""
+        """Ids of one text of any length; empty if it has no visible character."""
         cache = self._cache
         ids: list[int] = []
         for chunk in _DROPPED.sub("", text).split():
@@ -116,9 +116,9 @@ class WordPiece:
         return ids
 
     def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
-        """Ids of a stretch without white space: normalise, split, look up, remember."""
+        """Ids of a run without white space: normalize, split, look up, cache."""
         ids: list[int] = []
-        for word in _split_words(_normalise(chunk)):
+        for word in _split_words(_fold_chunk(chunk)):
             ids += self._encode_word(word)
         found = tuple(ids)
         if len(chunk) <= _MAX_CACHED_CHARS:
@@ -129,7 +129,7 @@ class WordPiece:
         return found
 
     def _encode_word(self, word: str) -> list[int]:
-        """Greedy longest match from the left; one [UNK] when any part is not in the vocabulary."""
+        """Greedy longest match from the left; one [UNK] if a part is not in the vocabulary."""
         whole = self._heads.get(word)
         if whole is not None:
             return [whole]
@@ -148,8 +148,8 @@ class WordPiece:
         return ids
 
 
-def _normalise(chunk: str) -> str:
-    """Spaces around ideographs, accents off, lower case."""
+def _fold_chunk(chunk: str) -> str:
+    """Put spaces around ideographs, strip accents, lower the case."""
     if chunk.isascii():
         return chunk.lower()
     spaced = _CJK_CHAR.sub(r" \1 ", chunk)
@@ -158,7 +158,7 @@ def _normalise(chunk: str) -> str:
 
 
 def _split_words(text: str) -> list[str]:
-    """Words between white space, with every punctuation character a word of its own."""
+    """Split at white space; every punctuation character is a word of its own."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""What differs between kinds of memory, and the router that knows them."""
+"""The memory tiers, which differ in where records go, and their registry."""
 
 from __future__ import annotations
 

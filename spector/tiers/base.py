@@ -1,9 +1,8 @@
-"""What a tier is: where new records go, what scans may skip, when partitions are finished.
+"""The protocol of a tier: where records go, what scans skip, when partitions are finished.
 
-A tier owns no bytes; it decides. The store keeps the bytes, so a tier written outside spector gets
-commit, recovery, checking and compaction without a line of its own: implement
-:class:`TierStore`, or derive from :class:`PartitionedTier`, and pass it to
-``spector.open(extra_tiers=[...])``.
+A tier decides and the store keeps the bytes. So a tier of your own gets commit, recovery, checks
+and compaction without any code: implement :class:`TierStore`, or derive from
+:class:`PartitionedTier`, and pass it to ``spector.open(extra_tiers=[...])``.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["PartitionedTier", "Placement", "PlacesByUser", "TierStore"]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where n records went, and the ids of records that had to give way."""
+    """Places of n records, and the ids of records that were evicted for them."""
 
     segment_ids: NDArray[np.int64]
     slots: NDArray[np.int64]
@@ -36,12 +35,12 @@ class Placement:
 
 
 class TierStore(Protocol):
-    """One kind of memory. Everything that differs between tiers is one of these methods."""
+    """A memory tier. These methods are everything that differs between tiers."""
 
     name: str
-    #: byte 1 of every record; 16..255 for tiers from outside
+    #: byte 1 of every record; 16..255 for tiers of your own. It is stored, so never change it
     code: int
-    #: True when its records vanish with the process
+    #: True if its records are lost when the process ends
     volatile: bool
 
     @property
@@ -50,45 +49,45 @@ class TierStore(Protocol):
 
     @property
     def max_batch(self) -> int:
-        """Most records that :meth:`place` takes at once."""
+        """Most records that :meth:`place` accepts at once."""
 
     def attach(self, store: Store, config: Config) -> None:
-        """Called once, when the store that keeps its bytes is open."""
+        """Called once, after the store that keeps its bytes was opened."""
 
     @property
     def store(self) -> Store: ...
 
     def place(self, tx: Transaction, images: Bytes, event_ms: NDArray[np.int64]) -> Placement:
-        """Stage records, (n, stride) u8, and say where each went."""
+        """Stage records, (n, stride) u8, and return the place of each."""
 
     def relocate(
         self, tx: Transaction, row: Row, image: Bytes, event_ms: int, tombstone: bytes
     ) -> tuple[int, int]:
-        """Stage the new bytes, (1, stride) u8, of an existing memory; returns its new place."""
+        """Stage new bytes, (1, stride) u8, of an existing memory; return its new place."""
 
     def may_hold(self, partition: Partition, min_ms: int, max_ms: int) -> bool:
-        """False when no record of the partition has an event time in [min_ms, max_ms)."""
+        """False only if no record of the partition has an event time in [min_ms, max_ms)."""
 
     def finished(self, row: SegmentRow, now_ms: int) -> bool:
-        """True for an ACTIVE partition that will take no more appends."""
+        """True for an ACTIVE partition that takes no more appends."""
 
     @property
     def compactable(self) -> bool:
-        """False when tombstones are reused in place and partitions must not be rebuilt."""
+        """False if tombstones are reused in place, so that partitions must not be rebuilt."""
 
 
 @runtime_checkable
 class PlacesByUser(Protocol):
-    """A tier that goes by whose a record is, which its bytes do not say."""
+    """A tier that places records by user, which their bytes do not contain."""
 
     def place_by_user(
         self, tx: Transaction, images: Bytes, users: Sequence[str | None]
     ) -> Placement:
-        """In the place of :meth:`TierStore.place`: stage records, and say where each went."""
+        """Like :meth:`TierStore.place`, with the user of each record."""
 
 
 class PartitionedTier:
-    """A tier of rolling partitions; subclasses say into which group (day) a record belongs."""
+    """A tier of rolling partitions; subclasses choose the group (day) of a record."""
 
     name: str
     code: int
@@ -96,22 +95,22 @@ class PartitionedTier:
 
     def __init__(self, *, capacity: int | None = None) -> None:
         self._given_capacity = capacity
-        #: weak: the store has this tier, which names its files
+        #: weak, because the store refers to this tier
         self._attached: weakref.ref[Store] | None = None
         self.capacity = capacity or 0
 
     # -- what subclasses decide ---------------------------------------------------------------
 
     def default_capacity(self, config: Config) -> int:
-        """Records per partition when the constructor was given none."""
+        """Records per partition unless the constructor sets them."""
         return config.semantic_capacity
 
     def group_of(self, event_ms: int) -> int:
-        """The day of the partitions that take this record, or -1 for one undated group."""
+        """Day of the partition for a record; -1 for one group without a day."""
         return -1
 
     def path(self, day: int, sequence: int, generation: int) -> str:
-        """File of a partition; later generations get a name of their own."""
+        """File name of a partition; each generation has a name of its own."""
         return f"{self.name}/{self.name}-{sequence:03d}{_suffix(generation)}.mem"
 
     def finished(self, row: SegmentRow, now_ms: int) -> bool:
@@ -120,7 +119,7 @@ class PartitionedTier:
     def may_hold(self, partition: Partition, min_ms: int, max_ms: int) -> bool:
         return True
 
-    # -- what they inherit --------------------------------------------------------------------
+    # -- inherited ---------------------------------------------------------------------------
 
     @property
     def files(self) -> TierFiles:
@@ -168,7 +167,7 @@ class PartitionedTier:
         return int(placed.segment_ids[0]), int(placed.slots[0])
 
     def _open_partition(self, tx: Transaction, group: int, wanted: int) -> SegmentRow:
-        """The partition of the group that takes appends, rolled when full or sealed."""
+        """The partition of the group that takes appends; a new one if it is full or sealed."""
         mine = tx.partitions_of(self.code, group)
         if mine:
             last = mine[-1]

@@ -1,4 +1,4 @@
-"""Episodic tier: what happened, in partitions by the UTC day of the event (not of the write)."""
+"""Episodic tier: events, in partitions by the UTC day of the event (not of the write)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["EpisodicTier"]
 
 
 class EpisodicTier(PartitionedTier):
-    """Unbounded; a late event goes to its own day, as a further sequence once that is sealed."""
+    """Unbounded; a late event goes to its own day, into a new partition if that is sealed."""
 
     name = "episodic"
     code = int(TierCode.EPISODIC)

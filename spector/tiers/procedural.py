@@ -10,7 +10,7 @@ __all__ = ["ProceduralTier"]
 
 
 class ProceduralTier(PartitionedTier):
-    """Nothing is evicted; what the user forgets by name is compacted away like anywhere else."""
+    """Unbounded; forgotten records are compacted as in other tiers."""
 
     name = "procedural"
     code = int(TierCode.PROCEDURAL)

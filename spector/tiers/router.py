@@ -1,4 +1,4 @@
-"""The registry of tiers. Nothing else in spector asks which tier it is dealing with."""
+"""The registry of tiers; no other module distinguishes tiers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROTOCOL = (
 
 
 def default_tiers() -> list[TierStore]:
-    """The four tiers of the design."""
+    """The four built-in tiers."""
     return [WorkingTier(), EpisodicTier(), SemanticTier(), ProceduralTier()]
 
 
@@ -38,19 +38,19 @@ class TierRouter:
             self.register(tier)
 
     def register(self, tier: TierStore) -> None:
-        """Add a tier; its name and code must be free."""
+        """Add a tier with a new name and code."""
         missing = [name for name in _PROTOCOL if not hasattr(type(tier), name)]
         missing = [name for name in missing if name not in getattr(tier, "__dict__", {})]
         if missing:
             raise InvalidInputError(
-                f"{type(tier).__name__} does not implement spector.TierStore: it lacks "
+                f"{type(tier).__name__} does not implement spector.TierStore: missing "
                 f"{', '.join(missing)}",
-                hint="derive from spector.PartitionedTier, or add them",
+                hint="add them, or derive from spector.PartitionedTier",
             )
         if tier.name in self._by_name or tier.code in self._by_code:
             raise InvalidInputError(
                 f"tier {tier.name!r} (code {tier.code}) is registered already",
-                hint="tiers from outside take a new name and a code of 16..255",
+                hint="choose a new name and a code from 16 to 255",
             )
         if not 0 <= tier.code <= 255 or not tier.name.isidentifier():
             raise InvalidInputError(
@@ -66,17 +66,17 @@ class TierRouter:
     def __getitem__(self, name: str) -> TierStore:
         try:
             return self._by_name[name]
-        except Exception:  # whatever its hash says
+        except Exception:  # the name may be unhashable
             raise UnknownTierError(
-                f"there is no tier {shown(name)}", hint=self._suggest(said(name))
+                f"unknown tier {shown(name)}", hint=self._suggest(said(name))
             ) from None
 
     def by_code(self, code: int) -> TierStore:
-        """The tier that a partition or a record names.
+        """The tier of a partition or a record.
 
         Raises:
-            PartitionCorruptError: there is none: the byte is damaged, or the tier was added from
-                outside and is not here now.
+            PartitionCorruptError: the code is unknown: the byte is damaged, or the store was made
+                with a tier that is not registered now.
         """
         try:
             return self._by_code[code]
@@ -88,7 +88,7 @@ class TierRouter:
             ) from None
 
     def select(self, names: str | Sequence[str] | None) -> list[TierStore]:
-        """The named tiers, or all of them."""
+        """The tiers with these names; all tiers for None."""
         if names is None:
             return list(self)
         if isinstance(names, str):
@@ -96,7 +96,7 @@ class TierRouter:
         return list(dict.fromkeys(self[name] for name in names))
 
     def stores(self, tiers: Iterable[TierStore] | None = None) -> list[Store]:
-        """The distinct stores that keep the bytes of some tiers."""
+        """The distinct stores that keep the bytes of the tiers."""
         return list(dict.fromkeys(tier.store for tier in (tiers or self)))
 
     def durable_store(self) -> Store:
@@ -107,7 +107,7 @@ class TierRouter:
     def partitions(
         self, view: View, tiers: Iterable[TierStore], *, min_ms: int, max_ms: int
     ) -> list[Partition]:
-        """Partitions of a view that can hold an answer: right tier, live records, right days."""
+        """Partitions of a view with a wanted tier, live records and matching days."""
         wanted = {tier.code: tier for tier in tiers}
         return [
             partition

@@ -1,4 +1,4 @@
-"""Semantic tier: distilled knowledge without a day, in partitions that roll when full."""
+"""Semantic tier: knowledge without a day, in partitions that roll when full."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from spector.tiers.base import PartitionedTier
 
 __all__ = ["LEGACY_PATHS", "SemanticTier"]
 
-#: where stores kept the whole tier before it was partitioned
+#: paths of the whole tier before it was partitioned
 LEGACY_PATHS = ("semantic.mem", "semantic/semantic.mem")
 
 
 class SemanticTier(PartitionedTier):
-    """Unbounded in total; ``semantic-NNN.mem`` files of a fixed capacity."""
+    """Unbounded, in ``semantic-NNN.mem`` files of a fixed capacity."""
 
     name = "semantic"
     code = int(TierCode.SEMANTIC)
@@ -29,6 +29,6 @@ class SemanticTier(PartitionedTier):
             self.migrate()
 
     def migrate(self) -> list[Rewrite]:
-        """Split a single-file tier into partitions. One transaction; a crash leaves old or new."""
+        """Split a single-file tier into partitions, in one transaction."""
         old = [s.row.id for s in self.store.segments.values() if s.row.path in LEGACY_PATHS]
         return [split_partition(self.store, i, capacity=self.capacity) for i in old]

@@ -1,4 +1,4 @@
-"""Working tier: volatile rings of the newest records, one a user; the oldest is overwritten."""
+"""Working tier: a volatile ring of the newest records per user; the oldest is overwritten."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from spector.tiers.base import PartitionedTier, Placement
 
 __all__ = ["WorkingTier"]
 
-#: in a slab with fewer records a ring is found by the index of places
+#: a slab with fewer records is read by the index of places; a larger one, by that of users
 _FEW: Final = 1000
 
 
 class WorkingTier(PartitionedTier):
-    """One slab of slots, of which a user has ``capacity`` at most. Closing the store empties it.
+    """One slab of slots with a ring of at most ``capacity`` per user; closing the store empties it.
 
-    So what one user tells never overwrites what another one has at hand. Memories without a user
-    share one ring. Of more than ``users`` rings the one that was written to longest ago makes room
-    for the next, which bounds the slab: ``users * capacity`` records.
+    So the memories of one user never overwrite those of another. Memories without a user share one
+    ring. At most ``users`` rings exist: a further one evicts the least recently written ring, which
+    bounds the slab to ``users * capacity`` records.
     """
 
     name = "working"
@@ -39,15 +39,15 @@ class WorkingTier(PartitionedTier):
         super().__init__(capacity=capacity)
         self._given_users = users
         self.users = users or 0
-        # by transaction: a batch may go round a ring, and one that fails must leave no trace
+        # one per transaction: a batch may go round a ring, and a failed one must leave no trace
         self._slabs: WeakKeyDictionary[Transaction, _Slab] = WeakKeyDictionary()
-        #: id -> whose it was when it was written, for the slots of the dead, which nothing else
-        #: tells; of a failed transaction's ids no slot has one
+        #: id -> user when it was written; needed for dead slots, whose user is stored nowhere else.
+        #: ids of failed transactions are in no slot
         self._owners: dict[int, str | None] = {}
 
     @property
     def max_batch(self) -> int:
-        # no record of a batch may have to give way to another one of it: neither has a row yet
+        # a record must not evict another of the same batch, because neither has a row yet
         return min(self.capacity, self.users)
 
     @property
@@ -70,7 +70,7 @@ class WorkingTier(PartitionedTier):
     def place_by_user(
         self, tx: Transaction, images: Bytes, users: Sequence[str | None]
     ) -> Placement:
-        """Stage records, (n, stride) u8, each in the ring of its user, and say where each went."""
+        """Stage records, (n, stride) u8, each in the ring of its user; return the places."""
         mine = tx.partitions_of(self.code, -1)
         row = mine[0] if mine else tx.create_segment(
             tier=self.code, day=-1, sequence=0, capacity=self.capacity * self.users,
@@ -83,7 +83,7 @@ class WorkingTier(PartitionedTier):
             )
         new_ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
         slots, evicted = slab.place(images, new_ids, users)
-        for record_id in slab.let_go:  # a slot that was not overwritten is no ring's any more
+        for record_id in slab.removed:  # a slot that was not overwritten is in no ring
             self._owners.pop(record_id, None)
         self._owners.update(zip(new_ids, users, strict=True))
         return Placement(
@@ -99,8 +99,7 @@ class WorkingTier(PartitionedTier):
         return row.segment_id, row.slot
 
     def _dead(self, row: SegmentRow) -> tuple[dict[str | None, list[_Held]], list[int]]:
-        """The slots of the dead as of the last commit: those that keep their place in the ring of
-        a user, by user, and the free ones.
+        """Dead slots as of the last commit: by user, those with a place in a ring, and free ones.
         """
         found: dict[str | None, list[_Held]] = {}
         free: list[int] = []
@@ -123,45 +122,45 @@ class WorkingTier(PartitionedTier):
 
 
 class _Held(NamedTuple):
-    """A slot of a ring, and the record in it."""
+    """A slot of a ring with its record."""
 
     id: int
     slot: int
-    #: None: it is dead. Of one that was just staged it is not known, and not needed
+    #: mutable half of the header; None if the record is dead, b"" if it was just staged
     mutable: bytes | None = b""
 
 
 class _Slab:
     """The slots of all users as one transaction sees them.
 
-    The catalog says which are taken, and by whom: what was moved to another user counts there.
+    The catalog has the owners of the slots: a memory that was moved counts for its new user.
     """
 
     def __init__(
         self, tx: Transaction, row: SegmentRow, dead: dict[str | None, list[_Held]],
         free: list[int], *, capacity: int, users: int,
     ) -> None:
-        self._tx = weakref.proxy(tx)  # the tier keeps this as long as the transaction lives
+        self._tx = weakref.proxy(tx)  # the tier keeps the slab as long as the transaction lives
         self._row = row
         self._dead = dead
         self._capacity = capacity
         self._users = users
-        #: what users have, the oldest first, as far as it was asked for
+        #: rings loaded so far, oldest record first
         self._rings: dict[str | None, list[_Held]] = {}
-        #: users that were written to, the last one last
+        #: users written to, in order of their last write
         self._written: dict[str | None, None] = {}
-        #: slots of the dead that no ring has a place for any more
+        #: dead slots that belong to no ring any more
         self._free = free
-        #: the living who gave way, as long as they have not been overwritten
+        #: evicted live records that have not been overwritten yet
         self._released: list[_Held] = []
         self._evicted: list[int] = []
-        #: ids of all that left a ring, dead or alive
-        self.let_go: list[int] = []
+        #: ids that were removed from a ring, dead or alive
+        self.removed: list[int] = []
 
     def place(
         self, images: Bytes, new_ids: Sequence[int], users: Sequence[str | None]
     ) -> tuple[list[int], list[int]]:
-        """Stage a batch: the slot of each record, and the ids of those that gave way."""
+        """Stage a batch; return the slot of each record, and the ids of evicted records."""
         self._evicted = []
         slots = [self._place(*each) for each in zip(images, new_ids, users, strict=True)]
         for held in self._released:
@@ -171,9 +170,9 @@ class _Slab:
         return slots, self._evicted
 
     def _dead_block(self, held: _Held) -> bytes:
-        """The mutable half of a record, with the mark of the dead."""
+        """The mutable half of a record with the tombstone flag."""
         mutable = held.mutable
-        if not mutable:  # of an earlier batch of this transaction
+        if not mutable:  # staged by an earlier batch of this transaction
             found = strength_of(self._tx.connection, held.id)
             assert found is not None, "a memory of this transaction has a row"
             mutable = found[2]
@@ -185,7 +184,7 @@ class _Slab:
         ring = self._ring(user)
         if all(held.mutable is None for held in ring):
             self._drop_rings(self._users - 1, user)
-        while len(ring) >= self._capacity:  # by more than one where some were moved to this user
+        while len(ring) >= self._capacity:  # longer if memories were moved to this user
             self._release(ring)
         if not self._has_room():
             self._make_room(user)
@@ -200,8 +199,8 @@ class _Slab:
         return bool(self._released or self._free) or slots < self._row.capacity
 
     def _make_room(self, user: str | None) -> None:
-        """Take a slot of the dead from another ring; else moves between users have made more rings
-        than there may be, or longer ones.
+        """Take a dead slot of another ring. If there is none, moves between users have made too
+        many rings or too long ones, so drop what exceeds the bounds.
         """
         dead = [
             (held, ring) for other in {*self._dead, *self._rings} if other != user
@@ -231,9 +230,9 @@ class _Slab:
         return slot
 
     def _release(self, ring: list[_Held]) -> None:
-        """Take the oldest out of a ring."""
+        """Remove the oldest record of a ring."""
         held = ring.pop(0)
-        self.let_go.append(held.id)
+        self.removed.append(held.id)
         if held.mutable is None:
             self._free.append(held.slot)
         else:
@@ -250,7 +249,7 @@ class _Slab:
         return ring
 
     def _order(self) -> list[str | None]:
-        """Every user who has any living, the one who wrote longest ago first."""
+        """Users with live records, least recently written first."""
         users = users_by_age(self._tx.connection, self._row.id)
         before = [user for user in users if user not in self._written]
         gone = {
@@ -260,8 +259,8 @@ class _Slab:
         return [user for user in (*before, *self._written) if user not in gone]
 
     def _drop_rings(self, most: int, keep: str | None) -> None:
-        """Let rings give way until there are at most so many."""
-        if self._row.live + len(self._written) <= most:  # there cannot be more rings than records
+        """Evict the least recently written rings until at most ``most`` are left."""
+        if self._row.live + len(self._written) <= most:  # rings are never more than records
             return
         order = self._order()
         others = [user for user in order if user != keep]

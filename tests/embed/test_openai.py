@@ -164,7 +164,7 @@ def test_passing_trouble_is_retried_and_then_reported(server: WireServer, status
 
 @pytest.mark.parametrize(
     ("status", "hint"),
-    [(400, "malformed"), (401, "OPENAI_API_KEY"), (403, "permissions"), (404, "model=")],
+    [(400, "refused the request"), (401, "OPENAI_API_KEY"), (403, "permissions"), (404, "model=")],
 )
 def test_lasting_refusals_are_not_retried(server: WireServer, status: int, hint: str) -> None:
     server.script = [Reply(status, body=error_body("no"))]

@@ -331,7 +331,7 @@ def test_a_clock_in_nanoseconds_is_refused_before_it_stamps_anything(value: Any)
             lambda: memory.reinforce(first.id), memory.reflect,
             lambda: memory.remember_many([{"text": "a", "vector": vector_of("a")}]),
         ):
-            with pytest.raises(InvalidTimeError, match="the clock says") as caught:
+            with pytest.raises(InvalidTimeError, match="the clock returned") as caught:
                 verb()
             assert "milliseconds" in (caught.value.hint or "")
         clock.value = NOW_MS

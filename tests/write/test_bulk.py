@@ -181,7 +181,7 @@ def test_a_record_of_a_batch_is_like_any_other() -> None:
         ({"text": "  "}, "the text is empty"),
         ({"text": "\ud800"}, "the text cannot be stored as UTF-8"),
         ({"event_time": NOW.replace(tzinfo=None)}, "has no time zone"),
-        ({"tier": "nowhere"}, "there is no tier"),
+        ({"tier": "nowhere"}, "unknown tier"),
     ],
 )
 def test_one_bad_item_stops_its_batch_and_names_itself(
