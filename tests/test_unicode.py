@@ -13,7 +13,7 @@ import unicodedata
 import pytest
 
 from spector.language.words.analysis import words
-from spector.language.words.unicode import compatible, normalize
+from spector.language.words.unicode import normalize_nfkc, normalize_unicode
 from spector.providers.wordpiece import WordPiece
 
 #: above and below in turn: each of the second kind belongs before all of the first
@@ -29,7 +29,7 @@ def test_it_is_what_the_library_says(seed: int) -> None:
         text += pick.choice("aeå각ậか가\u1100 \n")
         text += "".join(pick.choices(MARKS, k=pick.choice([0, 1, 2, 31, 32, 33, 300])))
     for form in ("NFC", "NFD"):
-        assert normalize(form, text) == unicodedata.normalize(form, text)  # type: ignore[arg-type]
+        assert normalize_unicode(form, text) == unicodedata.normalize(form, text)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -41,11 +41,11 @@ def test_compatible_is_what_the_library_says(seed: int) -> None:
     while len(text) < 1100:
         text += pick.choice(letters)
         text += "".join(pick.choices([*MARKS, "\uff9e", "\uff9f"], k=pick.choice([0, 0, 1, 2, 33])))
-    assert compatible(text) == unicodedata.normalize("NFKC", text)
+    assert normalize_nfkc(text) == unicodedata.normalize("NFKC", text)
 
 
 def test_a_million_marks_come_out_sorted() -> None:
-    found = normalize("NFD", "q" + WORST * 500_000)  # the library alone would take an hour
+    found = normalize_unicode("NFD", "q" + WORST * 500_000)  # the library alone would take an hour
     assert found == "q" + "\u0323" * 500_000 + "\u0301" * 500_000
 
 

@@ -25,7 +25,7 @@ from spector.errors import (
     InvalidVectorError,
 )
 from spector.kernel.contract import squared
-from spector.language.words import normalize
+from spector.language.words import normalize_unicode
 from spector.lexical import name_words
 from spector.messages import counted, items_of, said, shown
 from spector.process import keeps
@@ -126,7 +126,7 @@ _COMPOSED = 4
 def _clean_tag(tag: str, max_bytes: int) -> str:
     clean = tag.strip()
     if len(clean) <= _COMPOSED * max_bytes:
-        clean = normalize("NFC", clean)
+        clean = normalize_unicode("NFC", clean)
     if not clean:
         raise InvalidTagError("a tag is empty", hint="leave it out")
     if not clean.isprintable():

@@ -14,7 +14,7 @@ from spector.clock import to_ms
 from spector.config import LAYOUTS, Config, Layout
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 from spector.kernel.contract import DEFAULT_DROP_FLAGS
-from spector.language.cues import Intent, shortened
+from spector.language.cues import Intent, shorten_cue
 from spector.layout import Category, Flag, Modality
 from spector.messages import reading, shown
 
@@ -55,7 +55,7 @@ def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
     most = config.max_cue_bytes
     if size <= most:
         return cue, ()
-    return shortened(cue, most), (
+    return shorten_cue(cue, most), (
         f"the cue has {size} bytes, max_cue_bytes is {most}: its first sentence and its end were"
         " read",
     )

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.words import SPACELESS, normalize, term_hash
+from spector.language.words import SPACELESS, normalize_unicode, term_hash
 from spector.records import MOST_ALIASES
 
 __all__ = [
@@ -70,10 +70,10 @@ def name_words(text: str) -> list[str]:
     """Words of a name or cue without case and marks; each ideograph is a word."""
     if text.isascii():
         return _WORD.findall(text.lower())
-    apart = normalize("NFD", text.replace("\u0131", "i")).casefold()
+    apart = normalize_unicode("NFD", text.replace("\u0131", "i")).casefold()
     bare = "".join(each for each in apart if not unicodedata.combining(each))
     words: list[str] = []
-    for word in _WORD.findall(normalize("NFC", bare)):
+    for word in _WORD.findall(normalize_unicode("NFC", bare)):
         for piece in SPACELESS.split(word):
             if SPACELESS.match(piece):
                 words += piece

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.words import Analysed, is_stop, term_hash
+from spector.language.words import Analysis, is_stop, term_hash
 
 __all__ = ["EncodedTexts", "encode_texts"]
 
@@ -48,7 +48,7 @@ class _Codes(dict[str, int]):
 
 
 def encode_texts(
-    texts: Sequence[Analysed], fields: Sequence[NDArray[np.uint64]], key: bytes
+    texts: Sequence[Analysis], fields: Sequence[NDArray[np.uint64]], key: bytes
 ) -> EncodedTexts:
     """The postings of some texts.
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from spector.errors import StoreError
 from spector.kernel.contract import Kernel, length_codes
-from spector.language.statements import Text
+from spector.language.statements import MemoryText
 from spector.language.words import analyse
 from spector.lexical.aliases import alias_hashes
 from spector.lexical.columns import Columns, FieldTable
@@ -72,7 +72,7 @@ class WordIndex:
     """Words of all memories of one store. Thread-safe."""
 
     def __init__(
-        self, kernel: Kernel, key: bytes = b"", *, mark: Callable[[Text], int] | None = None,
+        self, kernel: Kernel, key: bytes = b"", *, mark: Callable[[MemoryText], int] | None = None,
         saved: Callable[[Sequence[Extent]], IndexImage | None] | None = None,
     ) -> None:
         """
@@ -285,7 +285,7 @@ class WordIndex:
             return bool(columns["slot"][row] == known.slot)
         return bool(columns["seal"][row] == known.seal)
 
-    def _add(self, texts: Iterable[Text]) -> None:
+    def _add(self, texts: Iterable[MemoryText]) -> None:
         """Add rows for memories; a known memory is replaced, or moved if it has not changed."""
         pending = iter(texts)
         while batch := list(islice(pending, _BATCH)):
@@ -295,10 +295,10 @@ class WordIndex:
             if batch:
                 self._append(batch)
 
-    def _without_moved(self, batch: list[Text]) -> list[Text]:
+    def _without_moved(self, batch: list[MemoryText]) -> list[MemoryText]:
         wanted = np.array([text.id for text in batch], np.int64)
         rows = self._ids.rows_of(wanted, self._columns["alive"])
-        fresh: list[Text] = []
+        fresh: list[MemoryText] = []
         dead: list[int] = []
         columns = self._columns
         for row, text in zip(rows.tolist(), batch, strict=True):
@@ -315,7 +315,7 @@ class WordIndex:
         self._kill(np.array(dead, np.int64))
         return fresh
 
-    def _append(self, batch: list[Text]) -> None:
+    def _append(self, batch: list[MemoryText]) -> None:
         columns, fields = self._columns, self._fields
         texts = [analyse("\n".join((text.text, *text.aliases))) for text in batch]
         self._turkish = self._turkish or any(found.turkish for found in texts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, Protocol
 
-from spector.language.statements import Text
+from spector.language.statements import MemoryText
 
 __all__ = ["Extent", "SlotEntry", "TextSource", "slot_ranges"]
 
@@ -39,10 +39,10 @@ class SlotEntry(NamedTuple):
 class TextSource(Protocol):
     """A catalog at the moment of the partitions that are followed."""
 
-    def everything(self) -> Iterable[Text]:
+    def everything(self) -> Iterable[MemoryText]:
         """All memories by ascending id."""
 
-    def texts(self, segment_id: int, first: int, stop: int) -> Iterable[Text]:
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterable[MemoryText]:
         """Memories in slots ``first`` to ``stop - 1`` of a partition."""
 
     def known(self, segment_id: int) -> Iterable[SlotEntry]:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from spector.errors import ModelFileError
-from spector.language.words import normalize
+from spector.language.words import normalize_unicode
 from spector.process import KEEPERS
 
 __all__ = ["CLS_ID", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WordPiece", "load_vocabulary"]
@@ -153,7 +153,7 @@ def _fold_chunk(chunk: str) -> str:
     if chunk.isascii():
         return chunk.lower()
     spaced = _CJK_CHAR.sub(r" \1 ", chunk)
-    bare = "".join(c for c in normalize("NFD", spaced) if _category(c) != "Mn")
+    bare = "".join(c for c in normalize_unicode("NFD", spaced) if _category(c) != "Mn")
     return bare.replace("\u03a3", "\u03c3").lower()
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spector.kernel.contract import lengths as lengths_of
 from spector.kernel.contract import norm
-from spector.language.words import composed, is_turkish, plain
+from spector.language.words import compose, is_turkish, plain
 
 __all__ = ["Shape", "centroid", "hypotheses", "shape_of"]
 
@@ -100,7 +100,7 @@ def shape_of(cue: str) -> Shape:
 
 def hypotheses(cue: str) -> list[str]:
     """Two or three sentences that an answer may be like; none for long texts and several lines."""
-    text = composed(cue.strip())
+    text = compose(cue.strip())
     if not text or len(text) > _MOST_CHARS or "\n" in text:
         return []
     turkish = is_turkish(text, plain(text))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from spector.kernel.contract import ScoringProfile
-from spector.language.cues import PARAMS, Intent, Params, route
+from spector.language.cues import PARAMS, Intent, Params, route_cue
 from spector.layout import Category, Flag, TierCode
 from spector.search.view import RecallRequest
 
@@ -29,7 +29,7 @@ def intent_in(
     """The intent given, or with "auto" the one that a cue's wording shows; None for none."""
     if intent != "auto":
         return intent
-    return None if cue is None else route(cue).intent
+    return None if cue is None else route_cue(cue).intent
 
 
 def with_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:

@@ -15,7 +15,7 @@ from typing import Final
 
 from spector.language.cues import ASKING, FILLERS, PHRASES
 from spector.language.statements import ASSISTANTS, Speakers
-from spector.language.words import Token, composed, tokens
+from spector.language.words import Token, compose, tokens
 
 __all__ = ["Decision", "gate", "unneeded"]
 
@@ -57,7 +57,7 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
         return Decision(False, "nothing but signs")
     if len(cue) > _MOST_CHARS:
         return Decision(True, "longer than small talk is")
-    found = tokens(composed(cue).replace("\n", " . "))  # a line is a sentence
+    found = tokens(compose(cue).replace("\n", " . "))  # a line is a sentence
     known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
     return _of_phrases(found, known)
 
@@ -68,7 +68,7 @@ def unneeded(decision: Decision) -> str:
 
 
 def _of_command(name: str, rest: str) -> Decision:
-    arguments = [token.text for token in tokens(composed(rest[:2000])) if not token.sign]
+    arguments = [token.text for token in tokens(compose(rest[:2000])) if not token.sign]
     if len(arguments) > _MOST_ARGUMENTS or "?" in rest or ASKING & set(arguments):
         return Decision(True, f"the command /{name} carries a message")
     return Decision(False, f"slash command /{name}")
@@ -149,7 +149,7 @@ def _phrases() -> tuple[dict[tuple[str, ...], str], dict[str, int]]:
     for what, text in (*PHRASES.items(), ("filler", FILLERS)):
         for phrase in text.split(","):
             words = tuple(
-                _undrawn(token.text) for token in tokens(composed(" ".join(phrase.split())))
+                _undrawn(token.text) for token in tokens(compose(" ".join(phrase.split())))
             )
             if words:
                 listed.setdefault(words, what)

@@ -24,7 +24,7 @@ from spector.arguments import (
 from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.language.cues import split
+from spector.language.cues import split_cue
 from spector.layout import Flag
 from spector.providers import Embedder, embedded, token_counter
 from spector.recall.abstention import CROWD, selected
@@ -231,7 +231,7 @@ class Recaller:
 
     def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
         """The answer to a cue and to its parts; embeds only what has a part."""
-        parts = split(request.cue or "", self._searcher.speakers())
+        parts = split_cue(request.cue or "", self._searcher.speakers())
         if len(parts) == 1:
             return hits
         deep = min(DEPTH * request.k, self._config.max_k)

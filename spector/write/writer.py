@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError, SpectorError
-from spector.language.statements import Opening, may_stand, speaker_in, words_of
+from spector.language.statements import Opening, may_be_instruction, speaker_in, words_of
 from spector.layout import CERTAIN
 from spector.messages import function_or_none, reading, refuse_unknown
 from spector.process import each_elsewhere
@@ -136,7 +136,7 @@ class Writer:
         self._expect(
             draft.text for draft in drafts
             if (draft.role is not None or draft.confidence is None or draft.confidence >= CERTAIN)
-            and may_stand(
+            and may_be_instruction(
                 draft.text, draft.role, speaker_in(draft.role, draft.metadata), draft.source
             )
         )

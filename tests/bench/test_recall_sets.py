@@ -17,7 +17,7 @@ import pytest
 from bench.recall.evaluate import foreign_questions
 from bench.recall.sets import LOADERS, NoDataError, data_root, load, repaired, spoken
 from bench.recall.shape import DataSet, Item, Question, Store
-from spector.language.cues.intent import kind
+from spector.language.cues.intent import kind_of
 from spector.language.words.analysis import cue_terms, is_stop, words
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
@@ -274,7 +274,7 @@ def test_a_paraphrase_shares_no_word_with_its_answer() -> None:
         assert len(store.items) - len(questions) >= 200
         told = {item.id: set(words(item.text)) for item in store.items}
         for question in questions:
-            assert kind(question.cue) == "fact", question.cue
+            assert kind_of(question.cue) == "fact", question.cue
             asked = {form for term in cue_terms(question.cue) for form in term.forms}
             shared = {form for form in asked & told[question.gold[0]] if not is_stop(form)}
             assert not shared, question.cue

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spector.language.statements.text import Text
+from spector.language.statements.text import MemoryText
 from spector.language.words.analysis import Term, analyse, field_terms
 from spector.lexical.source import SlotEntry
 
@@ -30,7 +30,7 @@ class Span:
 class Shelf:
     """A source of texts: partitions of slots, each with a memory or None."""
 
-    partitions: dict[int, list[Text | None]] = field(default_factory=dict)
+    partitions: dict[int, list[MemoryText | None]] = field(default_factory=dict)
     generations: dict[int, int] = field(default_factory=dict)
     read: int = 0
     used: int = 0
@@ -45,7 +45,7 @@ class Shelf:
         """One of three partitions, or a new one."""
         return rng.choice(list(self.partitions)) if len(self.partitions) > 2 else self.fresh()
 
-    def put(self, segment_id: int, text: Text) -> None:
+    def put(self, segment_id: int, text: MemoryText) -> None:
         slots = self.partitions.setdefault(segment_id, [])
         slots.append(text._replace(segment_id=segment_id, slot=len(slots)))
 
@@ -55,15 +55,15 @@ class Shelf:
             for n, slots in self.partitions.items()
         )
 
-    def all(self) -> list[Text]:
+    def all(self) -> list[MemoryText]:
         return [text for slots in self.partitions.values() for text in slots if text is not None]
 
-    def everything(self) -> Iterator[Text]:
+    def everything(self) -> Iterator[MemoryText]:
         for text in sorted(self.all(), key=lambda text: text.id):
             self.read += 1
             yield text
 
-    def texts(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterator[MemoryText]:
         for text in self.partitions[segment_id][first:stop]:
             if text is not None:
                 self.read += 1
@@ -74,7 +74,7 @@ class Shelf:
         return [SlotEntry(t.id, t.slot, t.seal) for t in texts if t is not None]
 
 
-def terms_of(text: Text) -> tuple[Counter[str], tuple[str, ...], int]:
+def terms_of(text: MemoryText) -> tuple[Counter[str], tuple[str, ...], int]:
     """Occurrences in the text, terms of the field, content words."""
     found = analyse(text.text)
     content = found.content()
@@ -83,7 +83,7 @@ def terms_of(text: Text) -> tuple[Counter[str], tuple[str, ...], int]:
 
 
 def bm25(
-    texts: Sequence[Text], terms: Sequence[Term], k1: float = 0.6, b: float = 0.75
+    texts: Sequence[MemoryText], terms: Sequence[Term], k1: float = 0.6, b: float = 0.75
 ) -> dict[int, float]:
     """id -> score of every text with any of the terms."""
     read = {text.id: terms_of(text) for text in texts}
@@ -102,7 +102,7 @@ def bm25(
     return scores
 
 
-def neighbours_of(texts: Sequence[Text], record_id: int, reach: int) -> list[int]:
+def neighbours_of(texts: Sequence[MemoryText], record_id: int, reach: int) -> list[int]:
     """Ids before and after a memory in its session, -1 where none."""
     me = next(text for text in texts if text.id == record_id)
     out = [-1] * (2 * reach)

@@ -135,7 +135,7 @@ def test_fields_tell_speaker_day_month_and_year() -> None:
      "öğretmen öğretmenler öğretmenim öğretmene", "köpek köpekler köpeğim köpeğimin"],
 )
 def test_the_forms_of_a_turkish_word_meet(forms: str) -> None:
-    assert len({stems.stemmed(form, "turkish") for form in forms.split()}) == 1
+    assert len({stems.stem_of(form, "turkish") for form in forms.split()}) == 1
 
 
 def test_hashes_depend_on_the_key() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spector.kernel import get_kernel
-from spector.language.statements.text import Text
+from spector.language.statements.text import MemoryText
 from spector.language.words.analysis import Term, cue_terms
 from spector.lexical import index, postings
 from spector.lexical import sessions as chains
@@ -22,9 +22,9 @@ _WORDS = "guitar tent music lake river bank coffee tea run walk the a of with bo
 _DAY = 86_400_000
 
 
-def _text(rng: random.Random, number: int) -> Text:
+def _text(rng: random.Random, number: int) -> MemoryText:
     words = " ".join(rng.choice(_WORDS) for _ in range(rng.randrange(0, 12)))
-    return Text(
+    return MemoryText(
         id=number, segment_id=0, slot=0, event_ms=rng.randrange(0, 40) * _DAY,
         session_id=rng.choice([None, "s1", "s2", "s3"]), speaker=rng.choice([None, "Ann", "Bob"]),
         text=words, seal=rng.randrange(1 << 32),
@@ -161,7 +161,7 @@ def test_a_memory_that_only_moves_is_not_read_again() -> None:
 def test_only_allowed_rows_are_among_the_best() -> None:
     shelf = Shelf()
     for n in range(1, 50):
-        shelf.put(1, Text(n, 0, 0, 0, None, None, "guitar " * n, n))
+        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, "guitar " * n, n))
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     allow = np.zeros(len(view), bool)
     allow[view.rows([3, 9])] = True
@@ -172,7 +172,7 @@ def test_only_allowed_rows_are_among_the_best() -> None:
 def test_equal_scores_are_cut_by_id() -> None:
     shelf = Shelf()
     for n in range(100, 0, -1):
-        shelf.put(1, Text(n, 0, 0, 0, None, None, "the same guitar", n))
+        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, "the same guitar", n))
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     rows, scores = view.best([Term("guitar")], k=7)
     assert view.ids(rows).tolist() == [1, 2, 3, 4, 5, 6, 7]
@@ -184,7 +184,7 @@ def test_a_word_that_the_cue_gives_in_two_languages_counts_once() -> None:
     for n, text in enumerate(
         ["evlerimiz çok güzel, bu ev için şükür", "evlerimiz, said Ann", "car"], 1
     ):
-        shelf.put(1, Text(n, 0, 0, 0, None, None, text, n))
+        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, text, n))
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     terms = cue_terms("evlerimiz")
     assert [term.forms for term in terms] == [("evlerimiz", "ev")]
@@ -206,7 +206,8 @@ def test_an_empty_store_answers_everything() -> None:
 def test_the_most_informative_terms_are_kept_not_the_first() -> None:
     shelf = Shelf()
     for n in range(1, 21):
-        shelf.put(1, Text(n, 0, 0, 0, None, None, "alpha " + ("beta " if n < 3 else "gamma "), n))
+        words = "alpha " + ("beta " if n < 3 else "gamma ")
+        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, words, n))
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     terms = cue_terms("alpha gamma unheard beta")
     assert [term.text for term in view.informative(terms, 2)] == ["gamma", "beta"]
@@ -222,11 +223,11 @@ def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
                 raise OSError("gone")
 
     shelf = Broken()
-    shelf.put(1, Text(1, 0, 0, 0, None, None, "guitar", 1))
+    shelf.put(1, MemoryText(1, 0, 0, 0, None, None, "guitar", 1))
     following = WordIndex(get_kernel())
     following.follow(shelf.spans(), shelf)
     for n in range(2, 6):
-        shelf.put(1, Text(n, 0, 0, 0, None, None, "guitar", n))
+        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, "guitar", n))
     shelf.fails = True
     with pytest.raises(OSError, match="gone"):
         following.follow(shelf.spans(), shelf)
@@ -237,7 +238,7 @@ def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
 
 def test_a_cue_without_words_matches_nothing() -> None:
     shelf = Shelf()
-    shelf.put(1, Text(1, 0, 0, 0, None, None, "guitar", 1))
+    shelf.put(1, MemoryText(1, 0, 0, 0, None, None, "guitar", 1))
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     every = np.arange(len(view))
     assert view.best([])[0].tolist() == []
@@ -252,6 +253,6 @@ def test_an_index_takes_a_few_hundred_bytes_a_memory() -> None:
     shelf = Shelf()
     for n in range(1, 3001):
         text = " ".join(rng.choice(known) for _ in range(20))
-        shelf.put(1, Text(n, 0, 0, n * _DAY // 50, f"s{n // 50}", rng.choice("AB"), text, n))
+        shelf.put(1, MemoryText(n, 0, 0, n * _DAY // 50, f"s{n // 50}", rng.choice("AB"), text, n))
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     assert view.nbytes / len(view) < 400

@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector import Flag, Memory
-from spector.language.cues.compound import split
+from spector.language.cues.compound import split_cue
 from tests.api.helpers import ids, own_vectors, texts, vector
 
 FOUND: dict[str, Callable[[Memory], spector.HitList]] = {
@@ -116,7 +116,7 @@ def test_the_parts_of_a_compound_cue_are_of_one_moment(
     with _town(store_path, mode) as (town, memory):
         _during(monkeypatch, memory, town.move, 99)
         cue = "Where does Ann live now? And when did the noise begin to be so loud?"
-        assert len(split(cue, memory._parts.searcher.speakers())) > 1
+        assert len(split_cue(cue, memory._parts.searcher.speakers())) > 1
         hits = memory.recall(cue, vector=vector(1), user_id="ann", compound=True)
         assert len(hits) == 1, texts(hits)
 

@@ -16,11 +16,16 @@ from typing import Any
 import pytest
 
 from spector.clock import to_ms
-from spector.language.cues.compound import split
-from spector.language.cues.intent import kind, route
-from spector.language.statements.instructions import instruction
-from spector.language.statements.markers import about, asks, prefers, terms_of_time
-from spector.language.time.ranges import when
+from spector.language.cues.compound import split_cue
+from spector.language.cues.intent import kind_of, route_cue
+from spector.language.statements.instructions import find_instruction
+from spector.language.statements.markers import (
+    ends_with_question,
+    states_preference,
+    subject_of,
+    terms_of_time,
+)
+from spector.language.time.ranges import time_range_in
 from spector.language.words.folding import is_turkish, plain
 from spector.recall.hypothetical import hypotheses
 from spector.recall.need import gate
@@ -38,10 +43,12 @@ UNITS = [
     "(", "[shares ", "\\", "in 2023 ", "please ", "whenever ", "dan önce ", "the week of ",
 ]  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
-    "gate": gate, "route": route, "kind": kind, "split": lambda cue: split(cue, ["Ann", "Bob Lee"]),
-    "when": lambda cue: when(cue, NOW, years=range(1900, 2100)), "asks": asks,
-    "instruction": instruction, "prefers": prefers,
-    "about": lambda cue: about(cue, ["Ann", "Bob Lee"]), "terms_of_time": terms_of_time,
+    "gate": gate, "route": route_cue, "kind": kind_of,
+    "split": lambda cue: split_cue(cue, ["Ann", "Bob Lee"]),
+    "when": lambda cue: time_range_in(cue, NOW, years=range(1900, 2100)),
+    "asks": ends_with_question,
+    "instruction": find_instruction, "prefers": states_preference,
+    "about": lambda cue: subject_of(cue, ["Ann", "Bob Lee"]), "terms_of_time": terms_of_time,
     "hyde": hypotheses,
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.statements.instructions import Instruction, forbids, instruction
+from spector.language.statements.instructions import Instruction, find_instruction, is_prohibition
 from spector.language.words.folding import plain
 
 
@@ -74,8 +74,8 @@ from spector.language.words.folding import plain
     ],
 )  # fmt: skip
 def test_an_instruction_says_what_it_is_about(text: str, condition: str | None) -> None:
-    assert instruction(text) == Instruction(True, condition)
-    assert instruction(text.upper().replace("İ", "I")) is not None
+    assert find_instruction(text) == Instruction(True, condition)
+    assert find_instruction(text.upper().replace("İ", "I")) is not None
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_instruction_says_what_it_is_about(text: str, condition: str | None) 
 def test_what_says_more_than_an_instruction_stays_a_memory(
     text: str, condition: str | None
 ) -> None:
-    assert instruction(text) == Instruction(False, condition)
+    assert find_instruction(text) == Instruction(False, condition)
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def test_what_says_more_than_an_instruction_stays_a_memory(
     ],
 )  # fmt: skip
 def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str | None) -> None:
-    assert instruction(text) == Instruction(False, condition)
+    assert find_instruction(text) == Instruction(False, condition)
 
 
 @pytest.mark.parametrize(
     "text", ["Call me Jo.", "Please call me Captain", "just call me Zoë", "You can call me Jo"]
 )
 def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
-    assert instruction(text) == Instruction(True, None)
-    told = instruction(text.lower())
+    assert find_instruction(text) == Instruction(True, None)
+    told = find_instruction(text.lower())
     assert told is None or not told.whole
 
 
@@ -137,7 +137,7 @@ def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
     ],
 )
 def test_leave_tells_nothing_and_is_a_memory(text: str) -> None:
-    assert instruction(text) == Instruction(False, None, lifts=True)
+    assert find_instruction(text) == Instruction(False, None, lifts=True)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_leave_tells_nothing_and_is_a_memory(text: str) -> None:
     ],
 )
 def test_what_forbids_is_told_from_what_orders(text: str, no: bool) -> None:
-    assert forbids(plain(text)) == no
+    assert is_prohibition(plain(text)) == no
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_forbids_is_told_from_what_orders(text: str, no: bool) -> None:
     ],
 )  # fmt: skip
 def test_a_fact_and_a_task_are_no_instruction(text: str) -> None:
-    assert instruction(text) is None
+    assert find_instruction(text) is None
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ def test_a_fact_and_a_task_are_no_instruction(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_story_and_a_question_are_no_instruction(text: str) -> None:
-    assert instruction(text) is None
+    assert find_instruction(text) is None
 
 
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
-    told = instruction(text)
+    told = find_instruction(text)
     assert told is None or told.condition is None or 0 < len(told.condition) <= 200
 
 
@@ -206,5 +206,5 @@ def test_any_text_is_read(text: str) -> None:
 def test_a_long_text_takes_a_moment(unit: str) -> None:
     text = f"Always {unit * 100_000} when I ask about tea"
     start = time.process_time()
-    instruction(text)
+    find_instruction(text)
     assert time.process_time() - start < 3

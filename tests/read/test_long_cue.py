@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import spector
 from spector import Config, Memory
-from spector.language.cues.long_cue import shortened
+from spector.language.cues.long_cue import shorten_cue
 from tests.fakes import FakeEmbedder
 
 FILLER = "line of the log with nothing in it "
@@ -49,7 +49,7 @@ def test_a_question_before_or_behind_a_long_text_is_answered(shed: Memory, cue: 
 
 def test_what_is_read_is_whole_words_of_both_ends() -> None:
     text = "First of all. " + "".join(f"word{n} " for n in range(2_000)) + "Who did it?"
-    read = shortened(text, 300)
+    read = shorten_cue(text, 300)
     assert read.startswith("First of all. \u2026 word")
     assert read.endswith("word1999 Who did it?")
     assert set(read.split()) - {"\u2026"} <= set(text.split())
@@ -59,13 +59,13 @@ def test_what_is_read_is_whole_words_of_both_ends() -> None:
 @given(st.text(min_size=1), st.integers(1, 200))
 def test_it_is_never_longer_than_the_limit_and_never_empty(text: str, limit: int) -> None:
     text = text.encode(errors="ignore").decode()
-    read = shortened(text, limit)
+    read = shorten_cue(text, limit)
     assert len(read.encode()) <= max(limit, 4)
-    assert shortened(read, limit) == read
+    assert shorten_cue(read, limit) == read
 
 
 def test_it_takes_time_in_proportion_to_the_text() -> None:
     start = time.perf_counter()
     for piece in ("word ", "x", "?", "\n", "\u732b", ". "):
-        shortened(piece * 2_000_000, 16_384)
+        shorten_cue(piece * 2_000_000, 16_384)
     assert time.perf_counter() - start < 5.0

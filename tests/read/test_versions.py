@@ -15,7 +15,7 @@ import time
 import pytest
 
 from spector.language.statements.grammar import Question, Statement
-from spector.language.statements.versions import Form, Pair
+from spector.language.statements.versions import ChangeKind, StatementPair
 
 #: (earlier, later, question): the later one answers it anew
 ANEW = (
@@ -265,10 +265,10 @@ BESIDE = (
 )
 
 
-def form_of(old: str, new: str, cue: str) -> Form | None:
+def form_of(old: str, new: str, cue: str) -> ChangeKind | None:
     question = Question.of(cue)
     turkish = question.text.turkish
-    return Pair(
+    return StatementPair(
         question, Statement.of(old, turkish=turkish), Statement.of(new, turkish=turkish)
     ).form()
 

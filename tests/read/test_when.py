@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spector.clock import MAX_MS, MIN_MS, MS_PER_DAY, from_ms, to_ms
 from spector.language.cues.intent import Kind
-from spector.language.time.ranges import TimeRange, when
+from spector.language.time.ranges import TimeRange, time_range_in
 
 #: a Sunday
 NOW = to_ms("2026-11-22T11:00:00Z")
@@ -120,7 +120,7 @@ def _iso(ms: int) -> str:
     ],
 )
 def test_a_cue_means_these_days(cue: str, first: str, last: str) -> None:
-    assert spans_of(when(cue, NOW)) == [(first, last)]
+    assert spans_of(time_range_in(cue, NOW)) == [(first, last)]
 
 
 @pytest.mark.parametrize(
@@ -134,34 +134,35 @@ def test_a_cue_means_these_days(cue: str, first: str, last: str) -> None:
     ],
 )  # fmt: skip
 def test_words_that_only_look_like_time_mean_none(cue: str) -> None:
-    assert when(cue, NOW) is None
+    assert time_range_in(cue, NOW) is None
 
 
 def test_a_date_without_a_year_means_every_year_of_the_store() -> None:
-    found = spans_of(when("What did Ann paint in October?", NOW, years=(2022, 2023)))
+    found = spans_of(time_range_in("What did Ann paint in October?", NOW, years=(2022, 2023)))
     assert found == [("2022-10-01", "2022-10-31"), ("2023-10-01", "2023-10-31")]
 
 
 def test_a_date_without_a_year_is_the_last_one_where_the_store_says_nothing() -> None:
-    assert spans_of(when("on 24 December", NOW)) == [("2025-12-24", "2025-12-24")]
+    assert spans_of(time_range_in("on 24 December", NOW)) == [("2025-12-24", "2025-12-24")]
 
 
 def test_a_number_is_a_year_when_the_store_has_that_year() -> None:
-    assert when("Project 2048", NOW, years=(2023,)) is None
-    assert spans_of(when("Project 2048", NOW, years=(2048,))) == [("2048-01-01", "2048-12-31")]
+    assert time_range_in("Project 2048", NOW, years=(2023,)) is None
+    found = time_range_in("Project 2048", NOW, years=(2048,))
+    assert spans_of(found) == [("2048-01-01", "2048-12-31")]
 
 
 def test_a_day_and_a_month_in_either_order_are_two_alternatives() -> None:
-    found = spans_of(when("8/5/2023", NOW))
+    found = spans_of(time_range_in("8/5/2023", NOW))
     assert found == [("2023-05-08", "2023-05-08"), ("2023-08-05", "2023-08-05")]
 
 
 @pytest.mark.parametrize("kind", [Kind.TALK, Kind.REQUEST])
 def test_plans_in_talk_and_requests_are_no_times_of_memories(kind: Kind) -> None:
-    assert when("What should I wear tomorrow?", NOW, kind=kind) is None
-    assert when("What should I do next month?", NOW, kind=kind) is None
-    assert when("What do you suggest after the move?", NOW, kind=kind) is None
-    assert spans_of(when("I was born on 8 May 1990.", NOW, kind=kind)) == [
+    assert time_range_in("What should I wear tomorrow?", NOW, kind=kind) is None
+    assert time_range_in("What should I do next month?", NOW, kind=kind) is None
+    assert time_range_in("What do you suggest after the move?", NOW, kind=kind) is None
+    assert spans_of(time_range_in("I was born on 8 May 1990.", NOW, kind=kind)) == [
         ("1990-05-08", "1990-05-08")
     ]
 
@@ -169,7 +170,7 @@ def test_plans_in_talk_and_requests_are_no_times_of_memories(kind: Kind) -> None
 @pytest.mark.parametrize("kind", [*Kind])
 @pytest.mark.parametrize("cue", ["my messages from last month", "geçen ayki notlarım"])
 def test_times_that_are_over_count_in_every_kind_of_cue(cue: str, kind: Kind) -> None:
-    assert spans_of(when(cue, NOW, kind=kind)) == [("2026-10-01", "2026-10-31")]
+    assert spans_of(time_range_in(cue, NOW, kind=kind)) == [("2026-10-01", "2026-10-31")]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_times_that_are_over_count_in_every_kind_of_cue(cue: str, kind: Kind) ->
             "düğünden sonra ne yaptı?", "What happened two days after the wedding?"],
 )  # fmt: skip
 def test_an_event_is_no_time(cue: str) -> None:
-    assert when(cue, NOW) is None
+    assert time_range_in(cue, NOW) is None
 
 
 # -- what must and must not change the answer -----------------------------------------------------
@@ -188,7 +189,7 @@ RELATIVE = ["last week", "yesterday", "two weeks ago", "the past ten days", "las
 
 @given(st.sampled_from(RELATIVE), st.integers(-500, 500))
 def test_a_later_now_moves_relative_times_by_as_much(cue: str, weeks: int) -> None:
-    base, moved = when(cue, NOW), when(cue, NOW + weeks * 7 * MS_PER_DAY)
+    base, moved = time_range_in(cue, NOW), time_range_in(cue, NOW + weeks * 7 * MS_PER_DAY)
     assert base is not None
     assert moved is not None
     step = weeks * 7 * MS_PER_DAY
@@ -204,7 +205,7 @@ def test_a_later_now_moves_relative_times_by_as_much(cue: str, weeks: int) -> No
 )  # fmt: skip
 def test_case_marks_and_quotes_do_not_matter(cue: str, change: object) -> None:
     assert callable(change)
-    plain, changed = when(cue, NOW), when(change(cue), NOW)
+    plain, changed = time_range_in(cue, NOW), time_range_in(change(cue), NOW)
     assert plain is not None
     assert changed is not None
     assert plain.spans == changed.spans
@@ -219,7 +220,7 @@ def test_every_way_to_write_a_date_means_the_same_day(day: date) -> None:
     ]  # fmt: skip
     start = to_ms(datetime(day.year, day.month, day.day, tzinfo=UTC))
     for way in ways:
-        time = when(f"What happened on {way}?", NOW)
+        time = time_range_in(f"What happened on {way}?", NOW)
         assert time is not None, way
         assert time.spans == ((start, start + MS_PER_DAY),), way
 
@@ -230,14 +231,14 @@ FAR = [*RELATIVE, "next year", "last summer", "in May", "9999 years ago", "the n
 
 @given(st.integers(MIN_MS, MAX_MS), st.sampled_from(FAR))
 def test_no_now_makes_a_date_overflow(now_ms: int, cue: str) -> None:
-    time = when(cue, now_ms)
+    time = time_range_in(cue, now_ms)
     for start, end in time.spans if time else ():
         assert MIN_MS <= start < end <= MAX_MS + 1
 
 
 @given(st.text())
 def test_any_text_has_a_time_or_none(cue: str) -> None:
-    time = when(cue, NOW, years=(2022, 2023))
+    time = time_range_in(cue, NOW, years=(2022, 2023))
     assert time is None or time.spans
 
 
@@ -249,7 +250,7 @@ HEAP = (
 
 @given(st.lists(st.sampled_from(HEAP.split()), max_size=30).map(" ".join))
 def test_any_heap_of_words_of_time_is_read(cue: str) -> None:
-    time = when(cue, NOW, years=(2022, 2023))
+    time = time_range_in(cue, NOW, years=(2022, 2023))
     for start, end in time.spans if time else ():
         assert MIN_MS <= start < end <= MAX_MS + 1
 
@@ -258,4 +259,4 @@ def test_the_time_of_day_does_not_move_a_day() -> None:
     begin = to_ms("2026-11-22")
     for hours in (0, 12, 23):
         later = begin + int(timedelta(hours=hours) / timedelta(milliseconds=1))
-        assert spans_of(when("yesterday", later)) == [("2026-11-21", "2026-11-21")]
+        assert spans_of(time_range_in("yesterday", later)) == [("2026-11-21", "2026-11-21")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.language.cues.compound import (
-    split,
+    split_cue,
 )
 from spector.language.cues.intent import (
     PARAMS,
@@ -11,11 +11,11 @@ from spector.language.cues.intent import (
     Kind,
     Params,
     is_name,
-    kind,
-    route,
+    kind_of,
+    route_cue,
 )
 from spector.language.cues.long_cue import (
-    shortened,
+    shorten_cue,
 )
 from spector.language.cues.smalltalk import (
     ASKING,
@@ -43,9 +43,9 @@ __all__ = [
     "Params",
     "Topic",
     "is_name",
-    "kind",
-    "route",
-    "shortened",
-    "split",
+    "kind_of",
+    "route_cue",
+    "shorten_cue",
+    "split_cue",
     "topic_of",
 ]

@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from spector.language.cues.intent import Kind, kind
+from spector.language.cues.intent import Kind, kind_of
 from spector.language.statements import Speakers
-from spector.language.words import composed, plain
+from spector.language.words import compose, plain
 
-__all__ = ["MOST_PARTS", "split"]
+__all__ = ["MOST_PARTS", "split_cue"]
 
 #: v9: two to four
 MOST_PARTS: Final = 4
@@ -56,7 +56,7 @@ _EMPTY: Final = frozenset(
 )
 
 
-def split(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
+def split_cue(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
     """The sub-cues of a cue; the cue alone when it is not compound.
 
     Args:
@@ -69,9 +69,9 @@ def split(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
     """
     if len(cue) > _MOST_CHARS or not _MAY_HAVE_SEAM.search(cue):
         return [cue]
-    if kind(cue) is Kind.TALK:
+    if kind_of(cue) is Kind.TALK:
         return [cue]
-    whole = " ".join(composed(cue).split())
+    whole = " ".join(compose(cue).split())
     known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
     parts = [part for question in _questions(whole) for part in _joined(question)]
     if len(parts) == 1:

@@ -19,7 +19,7 @@ from spector.language.cues.topic import Frame, topic_of
 from spector.language.statements import FIRST_PERSON
 from spector.language.words import is_turkish, plain
 
-__all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "kind", "route"]
+__all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "kind_of", "route_cue"]
 
 
 class Kind(StrEnum):
@@ -199,7 +199,7 @@ _ABOUT_TALK: Final[Mapping[Frame, str]] = MappingProxyType({
 })
 
 
-def kind(cue: str) -> Kind:
+def kind_of(cue: str) -> Kind:
     """Whether a cue is a fact wanted, talk, or a request: the first rule that holds.
 
     1. several lines: talk. 2. about the conversation (`spector.language.cues.topic`): fact. 3.
@@ -335,7 +335,7 @@ _MODES: Final[Mapping[Intent, Mode]] = MappingProxyType({
 })
 
 
-def route(cue: str) -> Route:
+def route_cue(cue: str) -> Route:
     """Intent, mode, kind and parameters of a cue.
 
     The first intent whose words are in the cue is taken: a reason or a procedure asked for says

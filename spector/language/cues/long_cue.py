@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["shortened"]
+__all__ = ["shorten_cue"]
 
 _SENTENCE_END: Final = re.compile(r"[.!?\u3002\uff01\uff1f\u061f]+(?=\s|$)|[\u3002\uff01\uff1f]|\n")
 #: the first sentence takes at most this share of the room; a longer one is cut behind a word
@@ -17,7 +17,7 @@ _LEAST: Final = 64
 _WORD: Final = 64
 
 
-def shortened(cue: str, most_bytes: int) -> str:
+def shorten_cue(cue: str, most_bytes: int) -> str:
     """The first sentence and the end of a cue, in at most so many bytes of UTF-8.
 
     What is asked stands before a text that was pasted, or behind it. Linear time.

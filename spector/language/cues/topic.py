@@ -16,7 +16,7 @@ from typing import Final
 from spector.language.cues import english as frames
 from spector.language.cues import turkish as frames_tr
 from spector.language.cues.english import Frame
-from spector.language.words import composed, plain
+from spector.language.words import compose, plain
 from spector.process import keeps
 
 __all__ = ["ASSISTANT", "USER", "Frame", "Topic", "topic_of"]
@@ -87,7 +87,7 @@ def topic_of(cue: str) -> Topic:
 
 @keeps(256)
 def _topic_of(cue: str) -> Topic:
-    whole = composed(cue).strip()
+    whole = compose(cue).strip()
     folded = plain(whole)
     if len(whole) > _MOST_CHARS or "\n" in whole or not (
         frames.HINT.search(folded) or frames_tr.HINT_TR.search(folded)

@@ -12,7 +12,7 @@ from spector.language.statements.form import (
     Forms,
     forms_of,
     mark_of,
-    may_stand,
+    may_be_instruction,
 )
 from spector.language.statements.grammar import (
     ASKS_TR,
@@ -23,17 +23,17 @@ from spector.language.statements.grammar import (
     may_be_of_change,
 )
 from spector.language.statements.instructions import (
-    forbids,
-    instruction,
+    find_instruction,
+    is_prohibition,
 )
 from spector.language.statements.markers import (
     ASSISTANTS,
     FIRST_PERSON,
     USERS,
     Speakers,
-    about,
-    asks,
+    ends_with_question,
     is_of_time,
+    subject_of,
 )
 from spector.language.statements.names import (
     names_of,
@@ -56,11 +56,11 @@ from spector.language.statements.speakers import (
     words_of,
 )
 from spector.language.statements.text import (
-    Text,
+    MemoryText,
 )
 from spector.language.statements.versions import (
-    Form,
-    Pair,
+    ChangeKind,
+    StatementPair,
 )
 
 __all__ = [
@@ -74,34 +74,34 @@ __all__ = [
     "NOW_TR",
     "UNSEEN",
     "USERS",
-    "Form",
+    "ChangeKind",
     "Forms",
+    "MemoryText",
     "Opening",
-    "Pair",
     "Question",
     "Speakers",
     "Statement",
-    "Text",
-    "about",
-    "asks",
+    "StatementPair",
     "cue_words",
+    "ends_with_question",
     "excerpt",
+    "find_instruction",
     "folded_name",
-    "forbids",
     "forms_of",
-    "instruction",
     "is_invisible",
     "is_of_time",
+    "is_prohibition",
     "is_question",
     "mark_of",
+    "may_be_instruction",
     "may_be_of_change",
     "may_instruct",
-    "may_stand",
     "names_of",
     "opening_of",
     "reads_like_a_role",
     "says_i",
     "speaker_in",
     "speaker_opening",
+    "subject_of",
     "words_of",
 ]

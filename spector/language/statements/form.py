@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.statements.instructions import instruction
-from spector.language.statements.markers import asks, prefers, terms_of_time
-from spector.language.statements.roles import may_instruct, poses
-from spector.language.statements.text import Text
+from spector.language.statements.instructions import find_instruction
+from spector.language.statements.markers import ends_with_question, states_preference, terms_of_time
+from spector.language.statements.roles import imitates_speaker, may_instruct
+from spector.language.statements.text import MemoryText
 from spector.language.words import plain
 
-__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_stand"]
+__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_be_instruction"]
 
 #: another number whenever a text may get another mark: marks are kept in files
 MARK_VERSION: Final = 4
@@ -55,25 +55,27 @@ class Forms:
     questions: NDArray[np.float32]
 
 
-def mark_of(memory: Text) -> int:
+def mark_of(memory: MemoryText) -> int:
     """The form of a text as one byte, see `forms_of`; only what the user says instructs."""
     text = memory.text
     words, folded = _NO_QUESTION, plain(text)
-    if asks(text):
+    if ends_with_question(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
-    own = may_stand(memory.text, memory.role, memory.speaker, memory.source)
-    told = instruction(text, folded) if own else None
+    own = may_be_instruction(memory.text, memory.role, memory.speaker, memory.source)
+    told = find_instruction(text, folded) if own else None
     if told is not None:
         form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
         return form | _VOUCHED * (memory.role is not None)
     form = min(terms_of_time(text, 2, folded), 2)
-    form += _PREFERS * (own and prefers(text, folded))
+    form += _PREFERS * (own and states_preference(text, folded))
     return form | words << _QUESTION_SHIFT
 
 
-def may_stand(text: str, role: str | None, speaker: str | None, source: str | None) -> bool:
+def may_be_instruction(
+    text: str, role: str | None, speaker: str | None, source: str | None
+) -> bool:
     """Whether a text is of somebody who may instruct, see `roles`; ``speaker`` may be the role."""
-    if role is None and poses(text):  # nobody has vouched for what it says of itself
+    if role is None and imitates_speaker(text):  # nobody has vouched for what it says of itself
         return False
     return may_instruct(role, None if speaker == role else speaker, source)
 

@@ -16,7 +16,7 @@ from typing import Final
 from spector.language.statements.markers import is_of_time
 from spector.language.words import plain
 
-__all__ = ["Instruction", "forbids", "instruction"]
+__all__ = ["Instruction", "find_instruction", "is_prohibition"]
 
 #: characters of a condition that are read
 _MOST_OF_A_CONDITION: Final = 200
@@ -241,7 +241,7 @@ class Instruction:
     sentence: str = field(default="", compare=False)
 
 
-def instruction(text: str, folded: str | None = None) -> Instruction | None:
+def find_instruction(text: str, folded: str | None = None) -> Instruction | None:
     """What a text tells to do until it is revoked; None for any other text.
 
     By its beginning ("Always ...", "From now on ...", "Don't ...", "Bundan sonra ..."), by a
@@ -284,7 +284,7 @@ def instruction(text: str, folded: str | None = None) -> Instruction | None:
     return Instruction(whole, condition, False, found)
 
 
-def forbids(sentence: str) -> bool:
+def is_prohibition(sentence: str) -> bool:
     """Whether what a folded sentence tells is not to do something."""
     return (len(_FORBIDS.findall(sentence)) % 2 == 1) or (
         not _FORBIDS.search(sentence) and _FORBIDS_TR.search(sentence) is not None

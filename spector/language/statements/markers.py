@@ -13,10 +13,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.words import composed, is_turkish, plain
+from spector.language.words import compose, is_turkish, plain
 
 __all__ = [
-    "ASSISTANTS", "FIRST_PERSON", "USERS", "Speakers", "about", "asks", "is_of_time", "prefers",
+    "ASSISTANTS",
+    "FIRST_PERSON",
+    "USERS",
+    "Speakers",
+    "ends_with_question",
+    "is_of_time",
+    "states_preference",
+    "subject_of",
     "terms_of_time",
 ]
 
@@ -75,7 +82,7 @@ _ALSO_WORDS: Final = frozenset(
 _MOST_WORDS_OF_A_NAME: Final = 4
 
 
-def prefers(text: str, folded: str | None = None) -> bool:
+def states_preference(text: str, folded: str | None = None) -> bool:
     """Whether a text says what its speaker likes or avoids ("I prefer trains", "sevmem").
 
     Term *preference* of the ranking formula, for requests. A question and a wish for now ("I would
@@ -85,9 +92,9 @@ def prefers(text: str, folded: str | None = None) -> bool:
     if any(map(folded.__contains__, _STEMS)):
         found = _PREFERS.search(folded)
         if found and not _WISHES.match(found.group()):
-            return not asks(text)
+            return not ends_with_question(text)
     if any(map(folded.__contains__, _STEMS_TR)) and _PREFERS_TR.search(folded):
-        return not asks(text)
+        return not ends_with_question(text)
     return False
 
 
@@ -121,7 +128,7 @@ def _is_year(word: str) -> bool:
     return len(word) == 4 and word.isdecimal()
 
 
-def asks(text: str) -> bool:
+def ends_with_question(text: str) -> bool:
     """Whether a text, without the caption of a picture shared with it, ends in a question mark.
 
     Part of *prior* in the ranking formula: who asks tells little.
@@ -180,15 +187,15 @@ class Speakers:
         """The speakers that a cue names, in its order, each once."""
         if not self.by_name and not self.unspaced:
             return []
-        return list(dict.fromkeys(speaker for speaker, _, _ in self.places(composed(cue))))
+        return list(dict.fromkeys(speaker for speaker, _, _ in self.places(compose(cue))))
 
     def places(self, cue: str) -> Iterator[tuple[str, int, int]]:
         """(speaker, start, end) of each name in a `composed` cue; of two the longer one."""
         if self.unspaced and _UNSPACED.search(cue):
             for name in self.unspaced:
-                at = cue.find(composed(name))
+                at = cue.find(compose(name))
                 if at >= 0:
-                    yield name, at, at + len(composed(name))
+                    yield name, at, at + len(compose(name))
         found = [(plain(match.group()), match) for match in _WORD.finditer(cue)]
         capitals = any(match.group()[0].isupper() for _, match in found[1:])
         at = 0
@@ -210,7 +217,7 @@ class Speakers:
             at += 1
 
 
-def about(cue: str, speakers: Speakers | Iterable[str]) -> str | None:
+def subject_of(cue: str, speakers: Speakers | Iterable[str]) -> str | None:
     """The one person a cue is about; None when it names two, or nobody is known.
 
     Term *about* of the ranking formula, worth most for questions of several hops (13.9 points): the

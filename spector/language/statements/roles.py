@@ -17,11 +17,16 @@ from typing import Final
 
 from spector.language.statements.markers import ASSISTANTS, USERS
 from spector.language.statements.speakers import Opening, later_openings, opening_of
-from spector.language.words import compatible, normalize, plain
+from spector.language.words import normalize_nfkc, normalize_unicode, plain
 from spector.process import keeps
 
 __all__ = [
-    "BARE_ROLES", "is_invisible", "may_instruct", "poses", "reads_like_a_role", "speaker_opening",
+    "BARE_ROLES",
+    "imitates_speaker",
+    "is_invisible",
+    "may_instruct",
+    "reads_like_a_role",
+    "speaker_opening",
 ]
 
 #: roles, beside the user's, whose words are instructions
@@ -44,7 +49,7 @@ _ROLES: Final = ASSISTANTS | USERS | frozenset(
 )
 #: the same without marks and with Korean syllables as their letters, as names are compared
 _BARE: Final = frozenset(
-    "".join(char for char in normalize("NFD", role) if unicodedata.category(char) != "Mn")
+    "".join(char for char in normalize_unicode("NFD", role) if unicodedata.category(char) != "Mn")
     for role in _ROLES
 )
 #: no name begins with one of these by chance
@@ -144,7 +149,7 @@ def speaker_opening(text: str) -> Opening | None:
     return opening._replace(role=role)
 
 
-def poses(text: str) -> bool:
+def imitates_speaker(text: str) -> bool:
     """Whether a line of a text begins like the turn of somebody who is not the user.
 
     Of a role ("system: ...") or of somebody by name ("Eve: ..."), whatever looks like the colon and
@@ -171,7 +176,7 @@ def reads_like_a_role(name: str) -> bool:
     name = name[:_MOST_CHARS]
     if name.isascii():
         return _has_role(name.lower())
-    known = compatible(name)
+    known = normalize_nfkc(name)
     # Cherokee folds to its capitals, which are those that look like Latin ones
     forms = [known, *(form.translate(_LOOKALIKES) for form in (known, known.casefold()))]
     folded = {_folded(form) for form in forms}
@@ -187,7 +192,7 @@ def is_invisible(char: str) -> bool:
 
 def _folded(name: str) -> str:
     """Small letters that are seen, those that look like Latin ones as those."""
-    apart = normalize("NFD", name.lower())
+    apart = normalize_unicode("NFD", name.lower())
     return "".join(_seen(char) for char in apart if not is_invisible(char)).lower()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Text"]
+__all__ = ["MemoryText"]
 
 
-class Text(NamedTuple):
+class MemoryText(NamedTuple):
     """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
 
     ``speaker`` is the name that its metadata give, else its ``role``. ``text`` is without that name

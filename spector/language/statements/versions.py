@@ -19,10 +19,10 @@ from typing import Final, Literal, NamedTuple
 
 from spector.language.statements.grammar import ARTICLES, TURNS, Question, Statement, Word, is_now
 
-__all__ = ["Form", "Pair"]
+__all__ = ["ChangeKind", "StatementPair"]
 
 #: what tells that a statement takes another's place
-Form = Literal["change", "move", "value"]
+ChangeKind = Literal["change", "move", "value"]
 
 #: words of a value
 _VALUE_WORDS: Final = 6
@@ -53,14 +53,14 @@ class _Stretches(NamedTuple):
     behind: list[Word]
 
 
-class Pair:
+class StatementPair:
     """Two statements, the later one last, and a question that both may answer."""
 
     def __init__(self, question: Question, old: Statement, new: Statement) -> None:
         self._question, self._old, self._new = question, old, new
         self._shared = [word for word in question.wanted if old.has(word) and new.has(word)]
 
-    def form(self) -> Form | None:
+    def form(self) -> ChangeKind | None:
         """By what the later statement takes the place of the earlier one; None where it does not,
         or is of something else."""
         old, new = self._old, self._new

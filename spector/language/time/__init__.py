@@ -7,11 +7,11 @@ from spector.language.time.calendar import (
     hull,
 )
 from spector.language.time.ranges import (
-    when,
+    time_range_in,
 )
 
 __all__ = [
     "Span",
     "hull",
-    "when",
+    "time_range_in",
 ]

@@ -13,7 +13,7 @@ from typing import Final
 from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import Span
-from spector.language.time.reader import Atom, Reader
+from spector.language.time.reader import Atom, TokenReader
 from spector.language.words import plain
 
 __all__ = ["expressions"]
@@ -35,7 +35,7 @@ _PARTS_OF_DAY: Final = frozenset("morning afternoon evening sabah aksam ogleden"
 _ORDINALS: Final = frozenset(("st", "nd", "rd", "th"))
 
 
-def expressions(of: Reader) -> Iterator[Atom]:
+def expressions(of: TokenReader) -> Iterator[Atom]:
     """Every expression from left to right; none overlaps another."""
     at = 0
     while at < len(of.tokens):
@@ -45,7 +45,7 @@ def expressions(of: Reader) -> Iterator[Atom]:
         at = max(at + 1, atom.end if atom else 0)
 
 
-def _expression(of: Reader, at: int) -> Atom | None:
+def _expression(of: TokenReader, at: int) -> Atom | None:
     word = of.word(at)
     rules = _OF_NUMBERS if word.isdecimal() else _OF_WORDS.get(word, ())
     for rule in rules:
@@ -58,7 +58,7 @@ def _expression(of: Reader, at: int) -> Atom | None:
 # -- dates of the calendar -------------------------------------------------------------------------
 
 
-def _numeric(of: Reader, at: int) -> Atom | None:
+def _numeric(of: TokenReader, at: int) -> Atom | None:
     """2023-05-08, 2023-05, 2023/5/8, 8.5.2023, 5/8/2023 (which may be 8 May or 5 August)."""
     sign = of.word(at + 1)
     if sign not in ("-", "/", ".") or not of.joined(at, 3):
@@ -87,7 +87,7 @@ def _numeric(of: Reader, at: int) -> Atom | None:
     return Atom(at, of.after_case(at + 5), tuple(sorted(set(found)))) if found else None
 
 
-def _signed(of: Reader, at: int) -> Atom | None:
+def _signed(of: TokenReader, at: int) -> Atom | None:
     """2023年5月8日, 2023年5月, 2023년 5월 8일."""
     marks = [of.word(at + n) for n in (1, 3, 5)]
     found = of.year(at)
@@ -106,7 +106,7 @@ def _signed(of: Reader, at: int) -> Atom | None:
     return Atom(at, at + 4, (spans.month(found[0], number),))
 
 
-def _day_and_month(of: Reader, at: int) -> Atom | None:
+def _day_and_month(of: TokenReader, at: int) -> Atom | None:
     """8 May, 8th of May 2023, the 8th of May, 8 Mayıs."""
     word = of.word(at)
     if not (word.isdecimal() and len(word) <= 2 and 1 <= int(word) <= 31):
@@ -123,7 +123,7 @@ def _day_and_month(of: Reader, at: int) -> Atom | None:
     return of.dated(at, end + 1, lambda y: spans.day(date(y, the_month, the_day)))
 
 
-def _month(of: Reader, at: int) -> Atom | None:
+def _month(of: TokenReader, at: int) -> Atom | None:
     """May 8, May 8th, 2023, May 8-10, May 2023, in May, 2023 Mayıs, Mayıs'ta."""
     lead = of.year(at)
     begin, at = (at, lead[1]) if lead and of.word(lead[1]) in timewords.MONTHS else (at, at)
@@ -152,7 +152,7 @@ def _month(of: Reader, at: int) -> Atom | None:
     return of.dated(begin, end, lambda y: spans.month(y, the_month))
 
 
-def _surely_month(of: Reader, at: int) -> bool:
+def _surely_month(of: TokenReader, at: int) -> bool:
     """Whether what stands around "may" or "mart" makes it a month."""
     if of.word(at) == "may" and of.word(at + 1) in _VERBS:
         return False
@@ -161,7 +161,7 @@ def _surely_month(of: Reader, at: int) -> bool:
     return of.word(at + 1).startswith("ayi") or of.after_case(at + 1) != at + 1
 
 
-def _days_of_month(of: Reader, begin: int, end: int, number: int) -> Atom | None:
+def _days_of_month(of: TokenReader, begin: int, end: int, number: int) -> Atom | None:
     """The day or days behind a month's name, if it has any."""
     first = of.word(end + 1) if of.word(end) == "the" else of.word(end)
     if not (first.isdecimal() and len(first) <= 2 and 1 <= int(first) <= 31):
@@ -179,7 +179,7 @@ def _days_of_month(of: Reader, begin: int, end: int, number: int) -> Atom | None
     )
 
 
-def _part(of: Reader, at: int) -> Atom | None:
+def _part(of: TokenReader, at: int) -> Atom | None:
     """early May 2023, the end of 2022, mid-June."""
     which = timewords.PARTS.get(of.word(at))
     if which is None:
@@ -202,7 +202,7 @@ def _part_of(make: Callable[[int], Span], which: str) -> Callable[[int], Span]:
     return lambda y: spans.part(make(y), which)
 
 
-def _season(of: Reader, at: int) -> Atom | None:
+def _season(of: TokenReader, at: int) -> Atom | None:
     """summer of 2022, 2022 yazında. A season alone is weather or fashion, not a time."""
     lead = of.year(at)
     name = timewords.SEASONS.get(of.word(lead[1] if lead else at))
@@ -214,7 +214,7 @@ def _season(of: Reader, at: int) -> Atom | None:
     return Atom(at, lead[1] + 1 if lead else found[1], (spans.season(found[0], name),))
 
 
-def _holiday(of: Reader, at: int) -> Atom | None:
+def _holiday(of: TokenReader, at: int) -> Atom | None:
     for length in (5, 4, 3, 2, 1):
         entry = timewords.HOLIDAYS.get(tuple(of.word(at + n) for n in range(length)))
         if entry is not None:
@@ -228,7 +228,7 @@ def _holiday(of: Reader, at: int) -> Atom | None:
     return None
 
 
-def _quarter(of: Reader, at: int) -> Atom | None:
+def _quarter(of: TokenReader, at: int) -> Atom | None:
     """Q3 2023."""
     number = of.word(at + 1)
     if of.word(at) != "q" or number not in ("1", "2", "3", "4") or not of.joined(at, 2):
@@ -239,7 +239,7 @@ def _quarter(of: Reader, at: int) -> Atom | None:
     )
 
 
-def _year(of: Reader, at: int) -> Atom | None:
+def _year(of: TokenReader, at: int) -> Atom | None:
     """2023, the 1990s, 2023 yılında. Without a preposition it must be a year of the store."""
     found = of.year(at)
     if found is None or of.word(at) == "'":
@@ -261,7 +261,7 @@ def _relative(at: int, end: int, found: Span, vague: bool = False) -> Atom:
     return Atom(at, end, (found,), relative=True, vague=vague)
 
 
-def _days_away(of: Reader, at: int) -> Atom | None:
+def _days_away(of: TokenReader, at: int) -> Atom | None:
     """yesterday, the day before yesterday, this morning, dün, evvelsi gün, the other day."""
     word, then, third = of.word(at), of.word(at + 1), of.word(at + 2)
     if (word, then, third) in (("day", "before", "yesterday"), ("day", "after", "tomorrow")):
@@ -280,7 +280,7 @@ def _days_away(of: Reader, at: int) -> Atom | None:
     return _relative(at, end, spans.day(spans.shifted(of.today, away, "day")))
 
 
-def _step(of: Reader, at: int) -> Atom | None:
+def _step(of: TokenReader, at: int) -> Atom | None:
     """last week, this month, next Monday, last May, last 3 days, geçen hafta sonu, son iki ay."""
     word = of.word(at)
     step = timewords.STEPS.get(word)
@@ -315,7 +315,9 @@ def _step(of: Reader, at: int) -> Atom | None:
     return None
 
 
-def _yearly(of: Reader, at: int, end: int, step: int, make: Callable[[int], Span]) -> Atom | None:
+def _yearly(
+    of: TokenReader, at: int, end: int, step: int, make: Callable[[int], Span]
+) -> Atom | None:
     """The last, this year's or the next of something that comes once a year."""
     found = of.year_after(end)
     if found:
@@ -331,7 +333,7 @@ def _yearly(of: Reader, at: int, end: int, step: int, make: Callable[[int], Span
     return _relative(at, end, make(this))
 
 
-def _ago(of: Reader, at: int) -> Atom | None:
+def _ago(of: TokenReader, at: int) -> Atom | None:
     """two weeks ago, a few days ago, iki hafta önce."""
     amount = of.number(at)
     if amount is None:
@@ -348,7 +350,7 @@ def _ago(of: Reader, at: int) -> Atom | None:
     return _relative(at, unit_at + 2, found, vague=vague or unit != "day")
 
 
-def _weekday(of: Reader, at: int) -> Atom | None:
+def _weekday(of: TokenReader, at: int) -> Atom | None:
     """on Monday, pazartesi günü: the last one, today with it. Not "on Mondays"."""
     number = timewords.WEEKDAYS.get(of.word(at))
     if number is None:
@@ -363,7 +365,7 @@ def _weekday(of: Reader, at: int) -> Atom | None:
     return _relative(at, end, spans.weekday(of.today, number, -1))
 
 
-_Rule = Callable[[Reader, int], Atom | None]
+_Rule = Callable[[TokenReader, int], Atom | None]
 #: rules for an expression that begins with a number
 _OF_NUMBERS: Final[tuple[_Rule, ...]] = (
     _numeric, _signed, _day_and_month, _ago, _season, _month, _year,

@@ -10,9 +10,9 @@ from spector.clock import MS_PER_DAY
 from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import ALWAYS, Span
-from spector.language.time.reader import Atom, Reader
+from spector.language.time.reader import Atom, TokenReader
 
-__all__ = ["LONG_UNITS", "amount_before", "applied", "beginning", "is_pair"]
+__all__ = ["LONG_UNITS", "amount_before", "apply_modifier", "is_pair", "phrase_start"]
 
 LONG_UNITS: Final = frozenset(("day", "week", "weekend", "month", "quarter", "year"))
 _BEFORE: Final = frozenset(("before", "until", "till", "by", "once", "evvel", "kadar"))
@@ -22,7 +22,7 @@ _POSTFIX: Final = frozenset(("once", "evvel", "sonra", "beri", "kadar"))
 _INCLUDED: Final = frozenset(("until", "till", "by", "since", "beri", "kadar"))
 
 
-def is_pair(reader: Reader, one: Atom, two: Atom) -> bool:
+def is_pair(reader: TokenReader, one: Atom, two: Atom) -> bool:
     """ "from ONE to TWO", "between ONE and TWO", "ONE ile TWO arasında", "ONE-TWO"."""
     between = [token.text for token in reader.tokens[one.end : two.begin]][:4]
     lead = reader.word(one.begin - 1)
@@ -37,7 +37,7 @@ def is_pair(reader: Reader, one: Atom, two: Atom) -> bool:
     return reader.word(two.end) == "kadar" and between == []
 
 
-def applied(reader: Reader, atom: Atom) -> Atom:
+def apply_modifier(reader: TokenReader, atom: Atom) -> Atom:
     """An expression with "before", "since", "a week after" in front of it, or "sonra" behind it."""
     at = atom.begin - 1
     if reader.word(at) == "the":
@@ -81,7 +81,7 @@ def _beside(day: date, step: int, unit: str) -> Span:
     return spans.days(far, near)
 
 
-def _around(reader: Reader, atom: Atom, at: int) -> Atom:
+def _around(reader: TokenReader, atom: Atom, at: int) -> Atom:
     """ "the week of May 8", "the second weekend of June"."""
     unit, number = reader.word(at), timewords.ORDINALS.get(reader.word(at - 1), 0)
     found = []
@@ -98,7 +98,7 @@ def _around(reader: Reader, atom: Atom, at: int) -> Atom:
     return replace(atom, begin=at - (number != 0), spans=tuple(found))
 
 
-def amount_before(reader: Reader, at: int) -> tuple[int, str, int] | None:
+def amount_before(reader: TokenReader, at: int) -> tuple[int, str, int] | None:
     """(number, unit, first token) of "two days" or "the week" before a token."""
     unit = timewords.UNITS.get(reader.word(at - 1))
     if unit is None:
@@ -111,7 +111,7 @@ def amount_before(reader: Reader, at: int) -> tuple[int, str, int] | None:
     return (1, unit, at - 2 if lead and reader.word(at - 2) != "the" else at - 1)
 
 
-def beginning(reader: Reader, at: int) -> int:
+def phrase_start(reader: TokenReader, at: int) -> int:
     """Where an expression begins with its preposition and article."""
     if reader.word(at - 1) in ("the", "our", "my"):
         at -= 1

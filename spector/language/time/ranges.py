@@ -18,11 +18,11 @@ from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import Span
 from spector.language.time.expressions import expressions
-from spector.language.time.modifiers import applied, beginning, is_pair
-from spector.language.time.reader import Atom, Reader
-from spector.language.words import Token, composed, tokens
+from spector.language.time.modifiers import apply_modifier, is_pair, phrase_start
+from spector.language.time.reader import Atom, TokenReader
+from spector.language.words import Token, compose, tokens
 
-__all__ = ["Span", "TimeRange", "when"]
+__all__ = ["Span", "TimeRange", "time_range_in"]
 
 #: more alternatives than this do not make a time clearer
 _MOST_SPANS: Final = 64
@@ -44,7 +44,7 @@ class TimeRange:
     spans: tuple[Span, ...]
 
 
-def when(
+def time_range_in(
     cue: str, now_ms: int, years: Collection[int] = (), kind: Kind = Kind.FACT
 ) -> TimeRange | None:
     """The time that a cue is about, or None.
@@ -62,11 +62,11 @@ def when(
     months, last May, on Monday. Of both: before, after, since, until, from ... to, between ... and,
     a week before. A year alone counts where there is nothing else.
     """
-    text = composed(cue)
+    text = compose(cue)
     found = tokens(text)
     if not any(map(_might_be_time, found)):
         return None
-    reader = Reader(found, now_ms)
+    reader = TokenReader(found, now_ms)
     first = list(itertools.islice(expressions(reader), _MOST_EXPRESSIONS))
     atoms = _with_years(first, reader, years)
     if kind is not Kind.FACT:
@@ -91,7 +91,7 @@ def _is_over(atom: Atom, now_ms: int) -> bool:
     return all(span.end_ms <= now_ms for span in atom.spans)
 
 
-def _with_years(atoms: list[Atom], reader: Reader, years: Collection[int]) -> list[Atom]:
+def _with_years(atoms: list[Atom], reader: TokenReader, years: Collection[int]) -> list[Atom]:
     """Expressions with all their spans; a year alone only where nothing else is said."""
     alone = [atom for atom in atoms if atom.year_only]
     others = [atom for atom in atoms if not atom.year_only]
@@ -126,7 +126,7 @@ def _is_dated(atom: Atom) -> bool:
     return bool(atom.spans) and not atom.relative
 
 
-def _filled(atom: Atom, years: list[int], reader: Reader) -> Atom:
+def _filled(atom: Atom, years: list[int], reader: TokenReader) -> Atom:
     if atom.of_year is None:
         return atom
     this = reader.today.year
@@ -143,7 +143,7 @@ def _filled(atom: Atom, years: list[int], reader: Reader) -> Atom:
     return replace(atom, spans=tuple(sorted(found)), of_year=None)
 
 
-def _combined(reader: Reader, atoms: list[Atom], text: str) -> TimeRange:
+def _combined(reader: TokenReader, atoms: list[Atom], text: str) -> TimeRange:
     """One time of all expressions: pairs are joined, what stands before and after is applied."""
     found: list[Span] = []
     hows: list[Atom] = []
@@ -153,10 +153,10 @@ def _combined(reader: Reader, atoms: list[Atom], text: str) -> TimeRange:
         pair = atoms[at + 1] if at + 1 < len(atoms) else None
         if pair is not None and is_pair(reader, atom, pair):
             both = spans.hull((*atom.spans[-1:], *pair.spans[-1:]))
-            atom = Atom(beginning(reader, atom.begin), pair.end, (both,), relative=atom.relative)
+            atom = Atom(phrase_start(reader, atom.begin), pair.end, (both,), relative=atom.relative)
             at += 1
         else:
-            atom = applied(reader, atom)
+            atom = apply_modifier(reader, atom)
         found += atom.spans
         hows.append(atom)
         at += 1

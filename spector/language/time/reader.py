@@ -12,7 +12,7 @@ from spector.language.time import vocabulary as timewords
 from spector.language.time.calendar import Span
 from spector.language.words import Token
 
-__all__ = ["Atom", "Reader"]
+__all__ = ["Atom", "TokenReader"]
 
 #: tokens between a month and its day or year
 _FILLERS: Final = frozenset((",", "of", ".", "'", "the", "ayi")) | timewords.CASES
@@ -40,7 +40,7 @@ class Atom:
     vague: bool = False
 
 
-class Reader:
+class TokenReader:
     """A list of tokens, seen from a now."""
 
     def __init__(self, found: list[Token], now_ms: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.language.words.analysis import (
     SPACELESS,
-    Analysed,
+    Analysis,
     Term,
     analyse,
     cue_terms,
@@ -18,7 +18,7 @@ from spector.language.words.analysis import (
 )
 from spector.language.words.folding import (
     Token,
-    composed,
+    compose,
     is_turkish,
     tokens,
     wording_of,
@@ -28,8 +28,8 @@ from spector.language.words.stemming import (
     TURKISH,
 )
 from spector.language.words.unicode import (
-    compatible,
-    normalize,
+    normalize_nfkc,
+    normalize_unicode,
     plain,
 )
 
@@ -37,12 +37,11 @@ __all__ = [
     "ENGLISH",
     "SPACELESS",
     "TURKISH",
-    "Analysed",
+    "Analysis",
     "Term",
     "Token",
     "analyse",
-    "compatible",
-    "composed",
+    "compose",
     "cue_terms",
     "field_terms",
     "fingerprint",
@@ -50,7 +49,8 @@ __all__ = [
     "is_sign",
     "is_stop",
     "is_turkish",
-    "normalize",
+    "normalize_nfkc",
+    "normalize_unicode",
     "plain",
     "term_hash",
     "tokens",

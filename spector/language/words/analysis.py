@@ -37,11 +37,11 @@ from typing import Final, NamedTuple
 
 from spector.language.words.stemming import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
 from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKERS
-from spector.language.words.unicode import compatible
+from spector.language.words.unicode import normalize_nfkc
 from spector.process import keeps
 
 __all__ = [
-    "ANALYSIS_VERSION", "JOIN", "SIGN", "SPACELESS", "STOP", "Analysed", "Term", "analyse",
+    "ANALYSIS_VERSION", "JOIN", "SIGN", "SPACELESS", "STOP", "Analysis", "Term", "analyse",
     "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_sign", "is_stop", "term_hash",
     "words",
 ]
@@ -105,7 +105,7 @@ class Term:
         return (self.text, self.also) if self.also else (self.text,)
 
 
-class Analysed(NamedTuple):
+class Analysis(NamedTuple):
     """The terms of a text.
 
     Attributes:
@@ -134,7 +134,7 @@ def words(text: str) -> list[str]:
     return found.words + found.joined
 
 
-def analyse(text: str) -> Analysed:
+def analyse(text: str) -> Analysis:
     """The terms of a text.
 
     Args:
@@ -149,11 +149,11 @@ def analyse(text: str) -> Analysed:
         forms = _ASCII_WORD.findall(lower)
         joined = _joined(lower) if _DIGIT.search(lower) else []
         turkish = not _TURKISH_WORDS.isdisjoint(forms) and _is_turkish(forms)
-        return Analysed(terms_of(forms, turkish), joined, turkish, forms, signs)
-    return _analyse_unicode(compatible(text), signs)
+        return Analysis(terms_of(forms, turkish), joined, turkish, forms, signs)
+    return _analyse_unicode(normalize_nfkc(text), signs)
 
 
-def _analyse_unicode(text: str, signs: list[str]) -> Analysed:
+def _analyse_unicode(text: str, signs: list[str]) -> Analysis:
     forms: list[str] = []
     raw = text.translate(_SEPARATED).split()
     special = TURKISH_LETTER.search(text) is not None
@@ -176,10 +176,10 @@ def _analyse_unicode(text: str, signs: list[str]) -> Analysed:
     joined: list[str] = []
     if _DIGIT.search(text):
         joined = _joined("".join(_lower(each, turkish) for each in re.split(r"(\s+)", text)))
-    return Analysed(terms_of(forms, turkish), joined, turkish, forms, signs)
+    return Analysis(terms_of(forms, turkish), joined, turkish, forms, signs)
 
 
-def cue_terms(cue: str | Analysed) -> list[Term]:
+def cue_terms(cue: str | Analysis) -> list[Term]:
     """What a cue is looked up as: its different terms, in order, the most telling kind first.
 
     Stop words are left out when anything else remains. Joined identifiers come first. A character
@@ -199,7 +199,7 @@ def cue_terms(cue: str | Analysed) -> list[Term]:
     ]
 
 
-def _in_the_other_language(cue: Analysed) -> dict[str, str]:
+def _in_the_other_language(cue: Analysis) -> dict[str, str]:
     """Term of a cue -> what it is in Turkish if the cue is English, and the other way round.
 
     A few words may not tell their language. What looks English is looked up as Turkish only where
@@ -320,7 +320,7 @@ _SEPARATED: Final = _Separated()
 @keeps(4096)
 def _plain(run: str) -> str:
     """What characters outside of ASCII come to, if that is ASCII; else themselves."""
-    compatibles = compatible(run)
+    compatibles = normalize_nfkc(run)
     plain = compatibles if compatibles.isascii() else compatibles.translate(_SEPARATED)
     return plain if plain.isascii() else run
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from spector.language.words.unicode import is_no_mark, normalize, plain
+from spector.language.words.unicode import is_no_mark, normalize_unicode, plain
 
-__all__ = ["Token", "composed", "is_turkish", "plain", "tokens", "wording_of"]
+__all__ = ["Token", "compose", "is_turkish", "plain", "tokens", "wording_of"]
 
 #: a run of digits, a run of other letters, or one sign
 _TOKEN: Final = re.compile(r"(?P<digits>[0-9]+)|(?P<word>[^\W0-9_]+)|(?P<sign>[^\w\s]|_)")
@@ -41,14 +41,14 @@ class Token(NamedTuple):
     sign: bool = False
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """NFC without the marks that no letter took up, such as the dot of a small "İ".
 
     A mark is no letter to a regular expression and would cut the word it stands in.
     """
     if text.isascii():
         return text
-    return "".join(filter(is_no_mark, normalize("NFC", text)))
+    return "".join(filter(is_no_mark, normalize_unicode("NFC", text)))
 
 
 def wording_of(text: str) -> str:

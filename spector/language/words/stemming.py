@@ -18,7 +18,7 @@ from typing import Any, Final
 from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
 from spector.process import said_as_memory_error
 
-__all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "Forms", "stemmed", "terms_of"]
+__all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "Forms", "stem_of", "terms_of"]
 
 #: before a stop word
 STOP: Final = "\x1d"
@@ -74,13 +74,13 @@ def _new_term(form: str, turkish: bool) -> str:
         return STOP + _folded(form)
     script = None if form.isascii() else _SCRIPT.match(form)
     if script is not None:
-        return _folded(stemmed(form, str(script.lastgroup))) or form
+        return _folded(stem_of(form, str(script.lastgroup))) or form
     if turkish or TURKISH_LETTER.search(form):
-        return _folded(stemmed(form, "turkish"))
-    return stemmed(_folded(form), "english")
+        return _folded(stem_of(form, "turkish"))
+    return stem_of(_folded(form), "english")
 
 
-def stemmed(form: str, language: str) -> str:
+def stem_of(form: str, language: str) -> str:
     """The stem of a word.
 
     Turkish is stemmed until nothing more comes off: one pass leaves the forms of a word apart

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-__all__ = ["compatible", "is_no_mark", "normalize", "plain"]
+__all__ = ["is_no_mark", "normalize_nfkc", "normalize_unicode", "plain"]
 
 #: shorter text is done with before a quadratic cost could be felt
 _SHORT: Final = 1000
@@ -18,7 +18,7 @@ _QUOTES: Final = str.maketrans({
 })  # fmt: skip
 
 
-def normalize(form: Literal["NFC", "NFD"], text: str) -> str:
+def normalize_unicode(form: Literal["NFC", "NFD"], text: str) -> str:
     """`unicodedata.normalize`, in a time that grows with the length of the text only.
 
     The library sorts the marks after a letter by moving each past all that belong behind it, one by
@@ -39,7 +39,7 @@ def normalize(form: Literal["NFC", "NFD"], text: str) -> str:
     return unicodedata.normalize(form, "".join((*pieces, text[done:])))
 
 
-def compatible(text: str) -> str:
+def normalize_nfkc(text: str) -> str:
     """NFKC, in a time that grows with the length of the text only.
 
     Characters are taken apart one by one first: what looks harmless can be made of marks (the
@@ -49,7 +49,7 @@ def compatible(text: str) -> str:
     """
     if len(text) <= _SHORT or text.isascii():
         return unicodedata.normalize("NFKC", text)
-    return normalize("NFC", "".join(map(_APART.__getitem__, text)))
+    return normalize_unicode("NFC", "".join(map(_APART.__getitem__, text)))
 
 
 def plain(text: str) -> str:
@@ -59,7 +59,7 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    apart = normalize("NFD", text.lower().translate(_QUOTES))
+    apart = normalize_unicode("NFD", text.lower().translate(_QUOTES))
     return "".join(filter(is_no_mark, apart))
 
 

@@ -22,7 +22,7 @@ from spector.language.statements import is_of_time
 from spector.language.words import (
     ENGLISH,
     TURKISH,
-    Analysed,
+    Analysis,
     Term,
     analyse,
     cue_terms,
@@ -253,7 +253,7 @@ class Name(NamedTuple):
         return any(ENGLISH[form] in self.kind or TURKISH[form] in self.kind for form in near)
 
 
-def identifying(words: Analysed, terms: Sequence[Term], df: I64) -> list[Name]:
+def identifying(words: Analysis, terms: Sequence[Term], df: I64) -> list[Name]:
     """The names in a cue.
 
     An identifier that is joined or a code; a number beside the word for its kind ("order 12") that
@@ -322,7 +322,7 @@ def _thousands(forms: Sequence[str], at: int) -> list[str]:
 
 
 def _kind_of(
-    words: Analysed, forms: Sequence[str], at: int, place: dict[str, int], df: I64
+    words: Analysis, forms: Sequence[str], at: int, place: dict[str, int], df: I64
 ) -> int:
     """The term of the word for the kind of a number ("order" 12); -1 for none."""
     by = at - 1

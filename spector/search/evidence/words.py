@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from spector.language.cues import ASSISTANT, USER, Frame, Topic, is_name
-from spector.language.statements import MARK_VERSION, Speakers, about, mark_of, names_of
+from spector.language.statements import MARK_VERSION, Speakers, mark_of, names_of, subject_of
 from spector.language.words import Term, analyse, cue_terms, is_stop
 from spector.lexical import Lookup, WordView, name_words
 from spector.search.evidence.lexical_query import LexicalQuery
@@ -115,7 +115,7 @@ class LexicalChannel:
 
 def _about(known: Sequence[_Known], cue: str) -> tuple[int, ...]:
     """Per store the code of the speaker that the cue is about, -1 for none."""
-    names = {about(cue, each.speakers) for each in known} - {None}
+    names = {subject_of(cue, each.speakers) for each in known} - {None}
     if len(names) != 1:
         return (-1,) * len(known)
     (name,) = names

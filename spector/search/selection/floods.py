@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from spector.kernel.contract import cosine_table, squared
-from spector.language.statements import asks, may_instruct
+from spector.language.statements import ends_with_question, may_instruct
 from spector.layout import CERTAIN_BYTE
 from spector.records import Hit
 from spector.search.selection.rescoring import scored_below
@@ -103,7 +103,9 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     out: set[int] = set()
     for mine in by_origin.values():
         if len(mine) > most:
-            telling = [] if _is_one_statement(mine) else [hit for hit in mine if not asks(hit.text)]
+            telling = [] if _is_one_statement(mine) else [
+                hit for hit in mine if not ends_with_question(hit.text)
+            ]
             out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
     for alike in _alike(doubted) if len(by_origin) > 1 else ():
         if len(alike) > most:

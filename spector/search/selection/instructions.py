@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import I64
-from spector.language.statements import INSTRUCTS, USERS, forbids, forms_of, instruction
+from spector.language.statements import INSTRUCTS, USERS, find_instruction, forms_of, is_prohibition
 from spector.language.words import cue_terms, is_stop, plain
 from spector.layout import CERTAIN_BYTE, TierCode
 from spector.lexical import WordView
@@ -108,7 +108,7 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
 
 def instruction_in(row: StoredRow) -> Instruction:
     """The instruction of a row; an empty one where its text is none."""
-    found = instruction(row.text) if isinstance(row.text, str) else None
+    found = find_instruction(row.text) if isinstance(row.text, str) else None
     if found is None:
         return Instruction()
     about = tuple(
@@ -118,7 +118,8 @@ def instruction_in(row: StoredRow) -> Instruction:
     forms = frozenset(itertools.chain.from_iterable(about))
     own = row.role is None or plain(str(row.role).strip()) in USERS
     scope = (row.user_id, row.agent_id, own)
-    return Instruction(found.condition, found.lifts, forbids(found.sentence), about, forms, scope)
+    forbids = is_prohibition(found.sentence)
+    return Instruction(found.condition, found.lifts, forbids, about, forms, scope)
 
 
 def revoked(instructions: Sequence[Instruction], vouched: Sequence[bool]) -> set[int]:

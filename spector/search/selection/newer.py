@@ -22,10 +22,10 @@ from spector.language.statements import (
     ASKS_TR,
     NOW,
     NOW_TR,
-    Form,
-    Pair,
+    ChangeKind,
     Question,
     Statement,
+    StatementPair,
     may_be_of_change,
 )
 from spector.language.words import is_turkish, plain
@@ -191,11 +191,11 @@ class _Versions:
             self._changes.append(may_be_of_change(folded))
         self._texts: dict[int, Statement] = {}
 
-    def form(self, old: int, new: int, alike: float) -> Form | None:
+    def form(self, old: int, new: int, alike: float) -> ChangeKind | None:
         """The form by which the later one replaces the earlier one; None where it does not."""
         if alike < _ALIKE or not self._text_of(new).is_of_now:
             return None
-        form = Pair(self._question, self._text_of(old), self._text_of(new)).form()
+        form = StatementPair(self._question, self._text_of(old), self._text_of(new)).form()
         if form == "move":
             return "change" if alike >= _ALIKE_MOVED else None
         return form if self._hits[new].score >= _SHARE * self._hits[old].score else None

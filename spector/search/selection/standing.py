@@ -23,7 +23,7 @@ from spector.config import Config
 from spector.errors import StoreClosedError
 from spector.kernel.contract import dots, get_profile, lengths, norm
 from spector.language.cues import Kind
-from spector.language.statements import instruction
+from spector.language.statements import find_instruction
 from spector.language.words import cue_terms, is_stop
 from spector.layout import Flag
 from spector.lexical import WordView
@@ -120,7 +120,7 @@ class Standing:
         """
         if self._embed is None:
             return
-        found = (instruction(text) for text in texts)
+        found = (find_instruction(text) for text in texts)
         self._learn([each.condition for each in found if each and each.condition][-_CONSIDERED:])
 
     # -- at recall ------------------------------------------------------------------------------

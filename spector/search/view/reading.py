@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.cues import Kind, kind
-from spector.language.time import Span, hull, when
+from spector.language.cues import Kind, kind_of
+from spector.language.time import Span, hull, time_range_in
 from spector.search.view.request import RecallRequest
 
 __all__ = ["Reading", "id_in", "read_cue"]
@@ -36,8 +36,8 @@ def read_cue(request: RecallRequest) -> Reading:
     if cue is None:
         return Reading(Kind.FACT, None, None)
     by_time = request.ranks_by_evidence and request.profile.ranking.by_time
-    found = Kind(request.kind) if request.kind else kind(cue)
-    time = when(cue, request.now_ms, kind=found) if by_time else None
+    found = Kind(request.kind) if request.kind else kind_of(cue)
+    time = time_range_in(cue, request.now_ms, kind=found) if by_time else None
     span = None
     if time is not None:
         start, end = hull(time.spans)

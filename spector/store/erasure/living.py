@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
 from spector.errors import StoreError
-from spector.language.words import compatible, normalize
+from spector.language.words import normalize_nfkc, normalize_unicode
 from spector.store.catalog import APPLICATION_ID, BACKUP_NOTE, RELAXED_LOG, UNSYNCED
 from spector.store.core import Store
 from spector.store.erasure.catalog import DUE, STAGES
@@ -319,7 +319,8 @@ def fold_text(text: str) -> str:
     """A text in lower case without accents, for comparing what people take for the same."""
     if text.isascii():
         return text.lower()
-    return normalize("NFD", compatible(text).casefold().replace("ı", "i")).translate(_UNMARKED)
+    folded = normalize_nfkc(text).casefold().replace("ı", "i")
+    return normalize_unicode("NFD", folded).translate(_UNMARKED)
 
 
 #: Japanese marks that form another letter and are no accents

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError, StoreError, StoreNotFoundError
-from spector.language.words import normalize
+from spector.language.words import normalize_unicode
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, Flag, headers_of
 from spector.process import managed
 from spector.records import Residue, Verification
@@ -71,7 +71,7 @@ class Needles:
         forms = [data]
         with contextlib.suppress(UnicodeDecodeError):
             text = data.decode()
-            forms += [normalize(form, text).encode() for form in ("NFC", "NFD")]
+            forms += [normalize_unicode(form, text).encode() for form in ("NFC", "NFD")]
         least = min(len(form.strip()) for form in forms)
         if least < LEAST_GIVEN_BYTES or len(set(data)) < 2:
             what = f"only {least}" if least < LEAST_GIVEN_BYTES else "only the same"

@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import CatalogCorruptError, StoreError
-from spector.language.statements import Text, speaker_in, words_of
+from spector.language.statements import MemoryText, speaker_in, words_of
 from spector.language.words import fingerprint
 from spector.lexical import Extent, IndexImage, SlotEntry, WordIndex, WordView
 from spector.records import aliases_in
@@ -52,7 +52,7 @@ class Words:
     """Follows one store, and does not keep it. Thread-safe."""
 
     def __init__(
-        self, store: Store, *, mark: Callable[[Text], int] | None = None,
+        self, store: Store, *, mark: Callable[[MemoryText], int] | None = None,
         mark_version: int = 0,
     ) -> None:
         """
@@ -136,7 +136,7 @@ class _Source:
         self._seal = ""
         self._failures = 0
 
-    def everything(self) -> Iterator[Text]:
+    def everything(self) -> Iterator[MemoryText]:
         try:
             yield from self._texts("ORDER BY record.id", ())
         except StoreError as error:
@@ -145,12 +145,12 @@ class _Source:
             for segment_id, slots in self._partitions():
                 yield from self.texts(segment_id, 0, slots)
 
-    def texts(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterator[MemoryText]:
         """Those that can be read: a damaged page costs the memories on it their words, no more."""
         for start in range(first, stop, _ROWS):
             yield from self._readable(segment_id, start, min(start + _ROWS, stop))
 
-    def _readable(self, segment_id: int, first: int, stop: int) -> Iterator[Text]:
+    def _readable(self, segment_id: int, first: int, stop: int) -> Iterator[MemoryText]:
         place = (segment_id, first, stop)
         try:
             found = list(self._texts("WHERE segment_id = ? AND slot >= ? AND slot < ?", place))
@@ -196,7 +196,7 @@ class _Source:
                 (segment_id,),
             ).fetchall()
 
-    def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[Text]:
+    def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[MemoryText]:
         with self._store.catalog.reading() as connection:
             cursor = connection.execute(
                 _TEXTS.format(seal=self._seal_of(connection), rest=rest), params
@@ -213,7 +213,7 @@ class _Source:
         return self._seal
 
 
-def _text_of(row: tuple[Any, ...]) -> Text | None:
+def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     """The memory of a row; one with a damaged text has no words, one without a place is none.
 
     Recall shows neither: it verifies what it shows.
@@ -231,7 +231,7 @@ def _text_of(row: tuple[Any, ...]) -> Text | None:
         # sessions of two users may bear one name: who shares a scope only partly shares no talk
         session = _OF.join((session, agent or "", user or ""))
     speaker = speaker_of(role, metadata)
-    return Text(
+    return MemoryText(
         record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
         seal if _is_seal(seal) else None, role, source, aliases_of(metadata),
     )
