@@ -1,4 +1,4 @@
-"""The functions at the top of the package: open, check, restore a store, give one new vectors."""
+"""The functions at the top of the package: open, check, restore, repair and reembed a store."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def check(
 ) -> CheckReport:
     """Prove that the store at ``path`` is whole, without opening it for use.
 
-    Works on stores too damaged to open, and beside a writing process (a finding that only shows
-    that the writer moved on meanwhile is looked at again).
+    Works on stores too damaged to open, and beside a writing process (a finding that a concurrent
+    write explains is checked again).
 
     Args:
         limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
@@ -121,9 +121,9 @@ def restore(
     extra_tiers: Iterable[TierStore] = (),
     progress: Progress | None = None,
 ) -> BackupReport:
-    """Put a copy of the store at ``backup`` where nothing is, or at an empty directory.
+    """Copy the store at ``backup`` to ``dest``, which must be empty or not exist.
 
-    The copy is verified like a backup before it appears, all at once; ``backup`` stays as it is.
+    The copy is verified like a backup and then appears at once; ``backup`` stays as it is.
 
     Args:
         progress: called with (bytes done, bytes in total).
@@ -156,30 +156,30 @@ def repair(
 ) -> RepairReport:
     """Salvage what is intact in the store at ``path`` into a new store at ``dest``.
 
-    The source is only read, whatever its state: a catalog that cannot be read in part or at all,
-    partitions that are missing, cut off, or of another moment. Nobody may write to it meanwhile.
-    Ids, words, times, tags and strengths stay. A vector whose words are lost is kept quarantined,
-    without a text; words whose vector is lost are embedded again, if the model that the store was
-    made with is at hand, and are listed with their text otherwise. The new store appears when it is
-    complete; what a killed run left beside ``dest`` is removed by the next.
+    The source is only read, whatever its state: the catalog may be unreadable in part or as a
+    whole, partitions may be missing, truncated, or older than the catalog. No process may write to
+    it meanwhile. Ids, words, times, tags and strengths stay. A vector without its words is kept,
+    quarantined and without a text. Words without their vector are embedded again if the store's
+    model is available, and are listed with their text otherwise. The new store appears when it is
+    complete; the next run removes what a killed one left beside ``dest``.
 
     Args:
         embedder: the model that the store was made with; None uses the default one, if the catalog
-            says that it was that. Where the catalog does not say any more, either is tried on
-            texts whose vectors are whole, or taken by the dimension; ``RepairReport.notes`` say so.
+            names it. If the catalog names none, the model is tried on texts whose vectors are
+            whole, or taken by its dimension; ``RepairReport.notes`` say so.
 
     Raises:
         StoreNotFoundError: nothing is there. StoreExistsError: ``dest`` is not empty. StoreError:
-        nothing says what store this was, ``dest`` is a mount point, or something of somebody else
-        is in the way. StoreLockedError: somebody is writing to the source. FormatVersionError: a
-        newer spector wrote it. InvalidInputError: ``dest`` is in the source or is the current
-        directory, or the source has a name beside ``dest`` that the new store passes through.
+        the store cannot be identified, ``dest`` is a mount point, or another user's file is in the
+        way. StoreLockedError: a process is writing to the source. FormatVersionError: a newer
+        spector wrote it. InvalidInputError: ``dest`` is in the source or is the current directory,
+        or the source has a name beside ``dest`` that the new store passes through.
     """
     started = time.perf_counter()
     function_or_none(progress, "progress")
     where, named = parse_directory(path, "path"), parse_directory(dest, "dest")
     files, place = DiskFiles(where), Place.at(named)
-    named = os.path.abspath(named)  # now: a rename of directories may lose the current one
+    named = os.path.abspath(named)  # now: the current directory may be renamed meanwhile
     if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
         raise no_store(files)
     place.refuse_harm(files.root)

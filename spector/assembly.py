@@ -1,4 +1,4 @@
-"""Opening a memory: from a path and options to stores, tiers and a :class:`Memory`."""
+"""Opens a memory: puts its stores, tiers and parts together. Only this file knows all parts."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ def open_memory_at(
     """Open the memory in the directory ``path``, creating it if there is none.
 
     Args:
-        path: a directory, or ":memory:" for a memory that vanishes with the process. ``~`` is the
-            home directory, here and in every other path.
+        path: a directory, or ":memory:" for a memory that ends with the process. ``~`` is the home
+            directory, here and in every other path.
         embedder: "default" (all-MiniLM-L6-v2, offline), "openai", "openai:MODEL", an object with
             the :class:`spector.Embedder` protocol, or None when you pass vectors yourself.
         dim: length of your vectors; only needed for a new store with ``embedder=None``.
-        durability: "strict" (default): what was acknowledged survives a power cut. "relaxed": a
-            power cut may lose the newest suffix, never tear; a killed process loses nothing.
+        durability: "strict" (default): acknowledged writes survive a power cut. "relaxed": a power
+            cut may lose the newest writes, but tears none; a killed process loses nothing.
         mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
-        clock: where time comes from; the system's if None.
+        clock: the source of time; the system's clock if None.
         config: limits and capacities. profile: how recall ranks by default.
-        importance: judges texts that are remembered without an importance.
-        extra_tiers: tiers of yours, in addition to the four.
-        threads: how many one recall over many partitions may use; the usable cores if None, 1 for
-            the caller's own only. Exact answers are the same, and others but for what estimates
-            may miss (``Config.recall_confidence``). An application that recalls from threads of its
-            own gets no more of them than there are cores.
+        importance: scores texts that are remembered without an importance.
+        extra_tiers: your own tiers, in addition to the four.
+        threads: threads of one recall over many partitions; the usable cores if None, 1 for the
+            caller's own only. Exact answers do not depend on it; others do only in what estimates
+            may miss (``Config.recall_confidence``). Recalls from several threads of yours share at
+            most as many as there are cores.
 
     Raises:
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
@@ -189,7 +189,7 @@ def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
 
 
 def _at_home(path: str) -> str:
-    """The path with ``~`` as the home; once it was an ordinary name."""
+    """The path with ``~`` expanded; warns of a store in a directory named ``~``."""
     found = without_tilde(path, "path")
     if found != path and os.path.exists(os.path.join(path, "catalog.db")):
         warnings.warn(
@@ -228,7 +228,7 @@ def _open_stores(
 
 
 def _abandon(opened: Iterable[OpenedStore]) -> None:
-    """Close what was opened; what went wrong before is what matters."""
+    """Close what was opened, without an error that would hide the first one."""
     for each in opened:
         with contextlib.suppress(SpectorError):
             each.close()

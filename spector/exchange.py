@@ -53,10 +53,10 @@ _BATCH = 512
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """What a store must know of vectors that leave or enter it: numbers of one model only."""
+    """The model of a store's vectors: only vectors of one model leave or enter it."""
 
     dim: int
-    #: of the model that made the store's vectors; "" when the user gave them
+    #: of the model of the store's vectors; "" when the caller gave them
     fingerprint: str
     can_embed: bool
 
@@ -72,10 +72,10 @@ class Vectors:
 
         Raises:
             ModelMismatchError: it is not, and there is no embedder.
-            ImportFormatError: it is of no known model and has another length than the store's.
+            ImportFormatError: its model is unknown, and its length is not the store's.
         """
         model = entry.get("vector_model")
-        if model is None:  # not of an export: whoever wrote the line vouches for its vector
+        if model is None:  # not from an export: the author of the line vouches for its vector
             return True
         length = len(entry["vector"])
         if model == self.fingerprint and (model or length == self.dim):
@@ -216,11 +216,11 @@ def _write(
 def _batches(
     path: str, vectors: Vectors, most: int, limit: int | None
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """(number of its first line, entries); what one refers to is never in its own batch."""
+    """(number of the first line, entries); an entry never refers to one of its own batch."""
     batch: list[dict[str, Any]] = []
     start = 1
     ids: set[int] = set()
-    told: set[int] = set()
+    seen: set[int] = set()
     left = sys.maxsize if limit is None else limit
     try:
         for number, line in read_lines(path):
@@ -229,13 +229,13 @@ def _batches(
             if not left:
                 break
             left -= 1
-            # a byte-order mark is no part of the text
+            # a byte-order mark is not part of the text
             entry = _entry(path, number, line.removeprefix("\ufeff") if number == 1 else line)
             if entry.get("vector") is not None and not vectors.accepts(
                 entry, f"{path} line {number}"
             ):
                 del entry["vector"]
-            _refuse_unknown(entry, told, f"{path} line {number}")
+            _refuse_unknown(entry, seen, f"{path} line {number}")
             if len(batch) == most or not all(
                 ids.isdisjoint(entry.get(name) or ()) for name in _LINKS
             ):
@@ -244,7 +244,7 @@ def _batches(
             batch.append(entry)
             if "id" in entry:
                 ids.add(entry["id"])
-                told.add(entry["id"])
+                seen.add(entry["id"])
     except UnicodeDecodeError as error:
         raise ImportFormatError(
             f"{path} is not UTF-8: {error.reason} at byte {error.start} of a line",
@@ -277,15 +277,15 @@ def _entry(path: str, number: int, line: str) -> dict[str, Any]:
     return entry
 
 
-def _refuse_unknown(entry: dict[str, Any], told: set[int], where: str) -> None:
-    """Raise when an entry supersedes what no entry before it has told.
+def _refuse_unknown(entry: dict[str, Any], seen: set[int], where: str) -> None:
+    """Raise when an entry supersedes an id that no entry before it has.
 
-    Our own exports name what has been forgotten, too, and that is nobody's mistake.
+    Our own exports may name forgotten memories, and are exempt.
     """
     for older in () if "recorded_at" in entry else entry.get("supersedes") or ():
-        if older not in told:
+        if older not in seen:
             raise ImportFormatError(
-                f"{where}: supersedes {older}, which is the id of no line before it",
+                f"{where}: supersedes {older}, but no line before it has this id",
                 hint="name the older memory's id in its own line, further up; or, to supersede a"
                 " memory of the store, remember(..., supersedes=id)",
             )
@@ -308,7 +308,7 @@ def _is_instant(value: Any) -> bool:
     return True
 
 
-#: key -> what it must be: those that remember does not take, and would not check
+#: key -> its check, for keys that ``remember`` does not take and would not check
 _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "vector": (lambda v: isinstance(v, list), "a list of numbers"),
     "vector_model": (lambda v: isinstance(v, str), "the fingerprint that export wrote"),
@@ -334,15 +334,17 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 
 def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:
-    """A line of no export of ours that does not say who said it, with its file's name for a source:
-    what a file brings must not pass for the user's own words."""
+    """A line from elsewhere without role and source, with its file's name as the source.
+
+    Text from a file must not pass for the user's own words.
+    """
     if entry.get("role") or entry.get("source"):
         return entry
     return {**entry, "source": os.path.basename(path).encode(errors="replace").decode()}
 
 
 def _arguments(entry: dict[str, Any], new_ids: Mapping[int, int]) -> dict[str, Any]:
-    """What ``remember`` takes of a line; ids of others are translated to their new ones."""
+    """The arguments of ``remember`` in a line; ids of other memories become their new ids."""
     out = {name: entry[name] for name in (*_ARGUMENTS, "content") if entry.get(name) is not None}
     for name in _LINKS:
         others = [new_ids[i] for i in entry.get(name) or () if i in new_ids]
@@ -352,7 +354,7 @@ def _arguments(entry: dict[str, Any], new_ids: Mapping[int, int]) -> dict[str, A
 
 
 def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
-    """The draft's tags, with the end that it had before something superseded it."""
+    """The draft's tags, with the end of validity that it had before it was superseded."""
     if "own_until" not in entry:
         return draft.tags
     until = entry["own_until"]
@@ -362,7 +364,7 @@ def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _restored(entry: dict[str, Any]) -> dict[str, Any]:
-    """Fields of the record's mutable half that the line tells, and ``remember`` does not take."""
+    """Fields of the record's mutable half in a line, which ``remember`` does not take."""
     out = {
         name: entry[name] for name in ("stability_days", "utility", "access_count")
         if entry.get(name) is not None

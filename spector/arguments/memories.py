@@ -83,7 +83,7 @@ def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:
         return _parse_tags(tags, config.max_tags, config.max_tag_bytes)
     try:
         return _few_tags(tuple(tags), config.max_tags, config.max_tag_bytes)
-    except Exception:  # something unhashable among them, or that says so in a way of its own
+    except Exception:  # an unhashable one among them, or one whose own hash raises
         return _parse_tags(tags, config.max_tags, config.max_tag_bytes)
 
 
@@ -105,7 +105,7 @@ def _parse_tags(tags: Any, max_tags: int, max_bytes: int) -> tuple[str, ...]:
     return tuple(out)
 
 
-#: the same few tags come in the same company again and again
+#: the same few tags are used together again and again
 _few_tags = keeps(4096)(_parse_tags)
 _FEW_TAGS = 8
 
@@ -118,7 +118,7 @@ def _tag(tag: Any, max_bytes: int) -> str:
     return _clean_tag(tag if type(tag) is str else str.__str__(tag), max_bytes)
 
 
-#: in NFC a character stands for four at most; what is longer than that is too long at once
+#: characters that NFC composes into one at most; a longer text is too long in any form
 _COMPOSED = 4
 
 
@@ -161,8 +161,8 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
         name = " ".join(alias.split())
         if len(name) > ALIAS_CHARS or not name.isprintable():
             raise InvalidInputError(
-                f"alias {shown(name)} is no name of at most {ALIAS_CHARS} printable characters",
-                hint="shorten it; a description belongs into the text",
+                f"alias {shown(name)} is not a name of at most {ALIAS_CHARS} printable characters",
+                hint="shorten it; a description belongs in the text",
             )
         out[name] = None
         if len(out) > MOST_ALIASES:
@@ -175,13 +175,13 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
 _encode_checked = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False
 ).encode
-#: values that a shallow copy of a dictionary keeps private
+#: values that a shallow copy does not share
 _PLAIN = {str, int, float, bool, type(None)}
 _STR = {str}
 
 
 def _make_encoder() -> Callable[[Any], str]:
-    """An encoder of plain dictionaries; ``JSONEncoder.encode`` prepares itself at every call."""
+    """An encoder of plain dictionaries; ``JSONEncoder.encode`` sets itself up at every call."""
     make = getattr(json.encoder, "c_make_encoder", None)
     quote = getattr(json.encoder, "c_encode_basestring", None)
     if make is None or quote is None:
@@ -252,7 +252,7 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
 
 
 def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:
-    """The scopes that a memory is to get, by name; None takes one away."""
+    """The new scopes of a memory, by name; None removes one."""
     if move_to is None:
         return {}
     if not isinstance(move_to, Mapping) or not move_to:
@@ -298,7 +298,7 @@ def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
 
 
 def _ids_of(given: Any) -> tuple[int, ...] | None:
-    """Ids of one or several ids, hits or records; None when something else is among them."""
+    """The ids of one or several ids, hits or records; None when anything else is among them."""
     if isinstance(given, (int, np.integer, Hit, MemoryRecord)):
         given = (given,)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
@@ -312,12 +312,12 @@ def _ids_of(given: Any) -> tuple[int, ...] | None:
     return tuple(map(int, ids))
 
 
-@np.errstate(over="ignore")  # of a sum of squares: told from an infinite component below
+@np.errstate(over="ignore")  # of a sum of squares; the check below finds infinite components
 def parse_vector(vector: Any, dim: int) -> NDArray[np.float32]:
     """(dim,) f32 copy of a finite, non-zero vector."""
     if type(vector) is np.ndarray and vector.dtype is _F32 and vector.shape == (dim,):
         array = vector.copy()
-        if 0.0 < squared(array) < math.inf:  # so it is finite and not zero
+        if 0.0 < squared(array) < math.inf:  # finite and not zero
             return array
     array = _as_array(vector, dim)
     if array.ndim != 1:
@@ -348,7 +348,7 @@ def _as_array(vector: Any, dim: int) -> NDArray[np.float32]:
             return np.array(vector, dtype=np.float32)
     except MemoryError:
         raise
-    except Exception as error:  # an object says its numbers by a method of its own
+    except Exception as error:  # an object may convert itself by a method of its own
         raise InvalidVectorError(
             f"the vector is not numeric: {said(error)}", hint=f"pass {dim} numbers"
         ) from None

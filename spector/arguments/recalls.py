@@ -127,12 +127,12 @@ def parse_as_of(as_of: datetime | str | None) -> int | None:
 def parse_valence(valence: Any) -> tuple[int, int]:
     """Inclusive range of stored valences from a pair of numbers in -1..1.
 
-    The ends are rounded as a memory's own valence is, so a range that begins or ends with the very
-    number that was remembered includes it.
+    The ends are rounded like a memory's valence, so a range that begins or ends with the remembered
+    number includes it.
     """
     if valence is None:
         return -128, 127
-    if isinstance(valence, (str, bytes, Mapping, Set)):  # of two, but no numbers in an order
+    if isinstance(valence, (str, bytes, Mapping, Set)):  # may have two items, but not in order
         raise _not_a_pair()
     try:
         given = tuple(valence)

@@ -49,7 +49,7 @@ class Changer:
         return self._parts.finder.within(self.change([id_of(target)], change, scope)[0], scope)
 
     def reinstate(self, target: Named, scope: Scope = ANYBODY) -> MemoryRecord:
-        """Take back that a memory was superseded; what did so must be gone."""
+        """Make a superseded memory valid again; its successor must have been forgotten."""
         record_id, finder = id_of(target), self._parts.finder
         finder.locate(record_id, scope)
         with self._parts.exclusive():
@@ -98,8 +98,8 @@ class Changer:
     def note_use(self, ids: Sequence[int], scope: Scope = ANYBODY) -> None:
         """Count that memories were recalled together: an access, now, and 2 % more stability.
 
-        The small boost is the Hebbian co-activation of Cognitive Memory v9. Memories that have
-        been forgotten meanwhile, or moved out of the scope, are passed over.
+        The small boost is the Hebbian co-activation of Cognitive Memory v9. Memories that have been
+        forgotten meanwhile, or moved out of the scope, are skipped.
         """
         config, now_ms = self._parts.config, self._parts.clock.now_ms()
         now_s = max(0, min(_MAX_U32, now_ms // 1000))
@@ -130,7 +130,7 @@ class Changer:
         for store, members in by_store.items():
             with store.exclusive():
                 rows = store.catalog.fetch(members)
-                # asked again under the lock: it may have been moved to another user meanwhile
+                # checked again under the lock: it may have moved to another user meanwhile
                 missing = [i for i in members if i not in rows or not scope.holds(rows[i])]
                 if missing:
                     raise unknown(missing[0])
@@ -156,10 +156,10 @@ class Changer:
 
 
 def _last_access(header: Any, now_s: int) -> int:
-    """Second of a use now. It never goes back, but for one that a clock far ahead had noted.
+    """The second of a use now; it goes back only if a clock far ahead had set it.
 
-    Such a use, later than now and than the event by more than a day, would keep the memory from
-    fading until that day has come.
+    A last use more than a day after now and after the event would keep the memory from fading until
+    that day.
     """
     noted = int(header["last_access_s"])
     latest = max(now_s, min(int(header["event_ms"]) // 1000, _MAX_U32))

@@ -1,4 +1,4 @@
-"""Give every memory of a store a new vector: another model, another dimension, one commit."""
+"""Gives every memory of a store a vector of another model, in one commit."""
 
 from __future__ import annotations
 

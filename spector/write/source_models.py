@@ -1,8 +1,8 @@
 """Which model made the vectors of a store that is being repaired.
 
-The catalog says so, and then only that model may embed words whose vector is lost. A catalog that
-has lost its description does not; then a model of the right dimension is tried on words whose
-vector is left: if it makes the same vectors, it was the one.
+The catalog names it; then only that model may embed words whose vector is lost. A catalog without
+its description does not. Then a model of the right dimension embeds words whose vector is left, and
+is taken for the original one if it makes the same vectors.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _SAME: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class SourceModel:
-    """What is taken for the truth of the vectors of a store."""
+    """The model that a store's vectors are taken to be of."""
 
     identity: Identity
-    #: makes vectors like those that are there; None when there is none at hand
+    #: makes vectors like those in the store; None if it is not available
     model: Embedder | None
     notes: tuple[Loss, ...] = ()
-    #: the caller has named the model, and wants to hear when it does not work
+    #: the caller has named the model, so its failure is an error
     named: bool = True
 
     def embed(self, texts: list[str]) -> NDArray[np.float32] | None:
-        """Vectors like those that are there; None without a model that works.
+        """Vectors like those in the store; None without a model that works.
 
         Raises:
-            EmbeddingError: the model that the caller has named does not work.
+            EmbeddingError: the model that the caller named does not work.
         """
         if self.model is None:
             return None
@@ -61,10 +61,10 @@ class SourceModel:
 def source_model(
     files: DiskFiles, recovered: RecoveredCatalog, identity: Identity, given: Embedder | None
 ) -> SourceModel:
-    """The model of the store's vectors: of the catalog, or else the one that makes the same.
+    """The model of the store's vectors: the catalog's, or else one that makes the same vectors.
 
     Args:
-        given: of the caller; None leaves the default model, if it can be that one.
+        given: the caller's model; None for the default one, where that may be it.
     """
     if identity.model_known:
         return _known(identity, given)
@@ -126,7 +126,7 @@ def _note(reason: str) -> Loss:
 def _try(
     model: Embedder, files: DiskFiles, recovered: RecoveredCatalog, identity: Identity
 ) -> tuple[int, bool]:
-    """On how many texts the model was tried, and whether it makes the vectors of most of them."""
+    """How many texts the model was tried on, and whether it makes most of their vectors."""
     texts: list[tuple[str, str]] = []
     vectors: list[NDArray[np.float32]] = []
     for words, text, codes in _samples(files, recovered, identity):
@@ -148,7 +148,7 @@ def _samples(
 ) -> Iterator[tuple[str, str, NDArray[np.int8]]]:
     """(words, text, (dim,) int8 codes) of memories that have both.
 
-    The vector is of the words, which leave the speaker's name out, or, of old, of the text.
+    The vector is of the words without the speaker's name, or, in older stores, of the text.
     """
     for name in partitions_in(files) if recovered.contents else ():
         try:

@@ -1,9 +1,9 @@
-"""Earlier memories that get their speaker, because a later one opens with the same name.
+"""Gives earlier memories their speaker once a later one opens with the same name.
 
-Their words, vectors and ids stay. Who speaks is part of what is indexed of a memory, so each gets
-a new slot, in the commit that brings the later one. Nothing is embedded again: a name in the vector
-of a speaker's first memories changes hardly any rank (bench/log), and one write would take as
-long as all of them took.
+Their words, vectors and ids stay. The speaker is part of a memory's index entry, so each gets a new
+slot, in the commit of the later one. Nothing is embedded again: the name in the vectors of a
+speaker's first memories hardly changes a rank (bench/log), and embedding them again could make one
+write take as long as all of them took.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Naming:
 def namings(
     store: Store, router: TierRouter, names: Mapping[int, str], config: Config
 ) -> list[Naming]:
-    """What it takes to give memories of a store their speakers, by id; the lock is held.
+    """The changes that give memories of a store their speakers, by id; the lock is held.
 
-    One that is immutable, damaged, in doubt, or without room in its metadata stays as it is.
+    A memory that is immutable, damaged, uncertain, or has no room in its metadata is skipped.
     """
     out = []
     for record_id, name in names.items():
@@ -90,7 +90,7 @@ def _naming(
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
     if Flag.IMMUTABLE & int(header["flags"]) or header["confidence"] < CERTAIN_BYTE:
         return None
-    header["centroid"] = 0  # its new partition knows no clusters yet
+    header["centroid"] = 0  # its new partition has no clusters yet
     sealed = reseal(image.reshape(1, -1), store.uuid).images
     metadata, metadata_json = check_metadata({**row.metadata, "speaker": name}, config)
     after = replace(row, metadata=metadata, metadata_json=metadata_json, stored=None)
@@ -98,7 +98,7 @@ def _naming(
 
 
 def is_vector_of(image: Bytes, vector: NDArray[np.float32]) -> bool:
-    """Whether a record's bytes, (stride,) u8, hold a vector (dim,), as far as their codes tell."""
+    """Whether a record's bytes, (stride,) u8, hold a vector (dim,), within the codes' precision."""
     if not header_of(image)["scale"]:
         return False
     codes = image[HEADER_BYTES : HEADER_BYTES + len(vector)].view(np.int8).astype(np.float32)

@@ -1,11 +1,10 @@
-"""Who speaks, read from what is written: the speakers of drafts that name theirs in the text.
+"""Reads the speakers of drafts that open with a name: "Ann: hello".
 
-A name before a colon is the speaker's when it is that of a user or the agent, when it is a known
-speaker of that user, or when two memories of the session open with it and are spoken: people say
-"I" and ask one another, the heads of notes do neither. Where others take turns with it, each of the
-names must have said "I" or asked something once; one that is alone must have said "I" twice, and
-its word is not found in small letters elsewhere. What has no name in its text costs no look at the
-store; what has costs a bounded one.
+A name before a colon is a speaker's if it is the user's or the agent's, a known speaker of that
+user, or if two memories of the session open with it and look spoken: people say "I" and ask one
+another, headings of notes do neither. In a dialogue each name must have said "I" or asked once. A
+name without a dialogue must have said "I" twice, and not be an ordinary word elsewhere. A text that
+opens with no name costs no read of the store; one that does costs a bounded read.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ _Scope = tuple[str | None, str | None]
 _OPENINGS: Final = 2
 #: share of a session's memories that open with one of its names, where it is a dialogue
 _DIALOGUE: Final = 0.8
-#: users whose speakers are kept in mind
+#: users whose speakers are cached
 _MOST_SCOPES: Final = 1024
-#: speakers of one that are
+#: cached speakers of one user
 _MOST_NAMES: Final = 4096
-#: characters of a text that may have its first name
+#: characters at the start of a text in which its opening name is looked for
 _HEAD_CHARS: Final = 64
 _SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
 _LETTER: Final = re.compile(r"[^\W\d_]")
@@ -59,14 +58,14 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 
 @dataclass(slots=True)
 class Reading:
-    """What was read: speakers by the number of the draft, and by the id of an earlier memory."""
+    """Speakers by the number of a draft, and by the id of an earlier memory."""
 
     drafts: dict[int, str] = field(default_factory=dict)
     earlier: dict[int, str] = field(default_factory=dict)
 
 
 class _Line(NamedTuple):
-    """A memory of a scope; without an id a draft. ``given``: not its text says who speaks."""
+    """A memory of a scope, or a draft (no id). ``given``: its speaker is not from the text."""
 
     id: int | None
     session_id: str | None
@@ -88,7 +87,7 @@ class Speakers:
         self._known: dict[tuple[bytes, str | None, str | None], dict[str, str]] = {}
 
     def openings(self, drafts: Sequence[Draft]) -> dict[int, Opening]:
-        """The names that drafts without a speaker open with, by number; no look at any store."""
+        """The names that drafts without a speaker open with, by number; reads no store."""
         return {
             n: opening for n, draft in enumerate(drafts)
             if not _is_given(draft) and not _is_doubtful(draft)
@@ -100,11 +99,11 @@ class Speakers:
         self, store: Store, drafts: Sequence[Draft], openings: Mapping[int, Opening],
         *, without: int | None = None,
     ) -> Reading:
-        """Who speaks in drafts for a store, and in those before them that this settles.
+        """The speakers of drafts for a store, and of earlier memories that these decide.
 
         Args:
             openings: of these drafts.
-            without: id of a memory that a draft takes the place of.
+            without: id of the memory that a draft replaces.
         """
         out = Reading()
         scopes: dict[_Scope, list[int]] = defaultdict(list)
@@ -125,9 +124,9 @@ class Speakers:
         if any(_is_new(openings[n], known) for n in members):
             sessions = {drafts[n].session_id for n in members if _is_new(openings[n], known)}
             earlier = newest_utterances(store, *scope, sorted(filter(None, sessions)))
-            for said in earlier:
-                _learn(known, said.speaker)
-            earlier = [said for said in earlier if said.id != without]
+            for each in earlier:
+                _learn(known, each.speaker)
+            earlier = [each for each in earlier if each.id != without]
             wanted = {openings[n].folded for n in members if _is_new(openings[n], known)}
             lines: list[_Line] = []
             if _may_repeat(wanted, earlier, [openings[n] for n in members]):
@@ -152,12 +151,12 @@ class Speakers:
             if name is not None:
                 out.drafts[n] = name
 
-    def _line_of(self, said: Utterance) -> _Line:
-        opening = self._opens(said.text)
-        if said.speaker and opening and opening.folded != folded_name(said.speaker):
+    def _line_of(self, line: Utterance) -> _Line:
+        opening = self._opens(line.text)
+        if line.speaker and opening and opening.folded != folded_name(line.speaker):
             opening = None
-        given = opening is None and said.speaker is not None
-        return _Line(said.id, said.session_id, said.text, opening, given)
+        given = opening is None and line.speaker is not None
+        return _Line(line.id, line.session_id, line.text, opening, given)
 
     def _names(self, store: Store, scope: _Scope) -> dict[str, str]:
         """The known speakers of a user and agent."""
@@ -167,12 +166,12 @@ class Speakers:
             if len(self._known) >= _MOST_SCOPES:
                 self._known.clear()
             known = self._known[key] = {}
-            for said in newest_utterances(store, *scope):
-                _learn(known, said.speaker)
+            for each in newest_utterances(store, *scope):
+                _learn(known, each.speaker)
         return known
 
     def learn(self, store: Store, drafts: Iterable[Draft]) -> None:
-        """Take up the speakers of drafts that were stored."""
+        """Add the speakers of stored drafts to the cache."""
         if not self._known:
             return
         for draft in drafts:
@@ -181,17 +180,17 @@ class Speakers:
                 _learn(known, speaker)
 
     def forget(self) -> None:
-        """Know nobody: memories were forgotten, or moved to others."""
+        """Empty the cache: memories were forgotten, or moved to another user."""
         self._known.clear()
 
 
 def draft_words(draft: Draft) -> str:
-    """What is embedded of a draft: its text without the name of its speaker, see `words_of`."""
+    """The part of a draft that is embedded: its text without the speaker's name (`words_of`)."""
     return words_of(draft.text, speaker_in(draft.role, draft.metadata))
 
 
 def name_speakers(drafts: Sequence[Draft], names: Mapping[int, str], config: Config) -> None:
-    """Give drafts the speakers that were read, which their metadata have room for."""
+    """Write speakers into the metadata of drafts, which have room for them (`with_room`)."""
     for n, name in names.items():
         drafts[n].metadata, drafts[n].metadata_json = check_metadata(
             {**(drafts[n].metadata or {}), "speaker": name}, config
@@ -201,7 +200,7 @@ def name_speakers(drafts: Sequence[Draft], names: Mapping[int, str], config: Con
 def with_room(
     drafts: Sequence[Draft], names: Mapping[int, str], config: Config
 ) -> dict[int, str]:
-    """Those of the speakers that were read that the metadata of the drafts have room for."""
+    """The speakers that fit into the metadata of their drafts."""
     out = {}
     for n, name in names.items():
         with contextlib.suppress(InvalidMetadataError):
@@ -211,9 +210,9 @@ def with_room(
 
 
 def without_speaker(before: MemoryRecord, draft: Draft, config: Config) -> str | None:
-    """Take from the new state of a record a speaker that was read from its text; returns it.
+    """Remove a speaker that was read from a record's text from its new state; returns it.
 
-    None when its speaker was given, or it has none.
+    None when the speaker was given, or there is none.
     """
     was = before.metadata.get("speaker")
     if not isinstance(was, str) or before.role is not None or words_of(
@@ -228,7 +227,7 @@ def without_speaker(before: MemoryRecord, draft: Draft, config: Config) -> str |
 
 
 def _is_given(draft: Draft) -> bool:
-    """Whether the caller has said who speaks, or that nobody is to be read (``None``)."""
+    """Whether the caller has named the speaker, or has ruled one out (``None``)."""
     metadata = draft.metadata
     return draft.role is not None or (
         metadata is not None
@@ -237,7 +236,7 @@ def _is_given(draft: Draft) -> bool:
 
 
 def _is_doubtful(draft: Draft) -> bool:
-    """Whether words are not believed to be the user's: then they cannot say so themselves."""
+    """Whether it is uncertain that the words are the user's; then they cannot claim it."""
     return draft.confidence is not None and draft.confidence < CERTAIN
 
 
@@ -256,15 +255,15 @@ def _learn(known: dict[str, str], speaker: str | None) -> None:
 def _may_repeat(
     wanted: Set[str], earlier: Iterable[Utterance], openings: Iterable[Opening]
 ) -> bool:
-    """Whether any of some folded names can open two memories: False saves a closer look."""
+    """Whether any of the folded names may open two memories; a cheap test before the full one."""
     firsts = tuple({name.partition(" ")[0] for name in wanted})
     count = sum(opening.folded in wanted for opening in openings)
-    heads = (plain(said.text[:_HEAD_CHARS]).lstrip(UNSEEN) for said in earlier)
+    heads = (plain(each.text[:_HEAD_CHARS]).lstrip(UNSEEN) for each in earlier)
     return count + sum(head.startswith(firsts) for head in heads) >= _OPENINGS
 
 
 def _names_among(lines: Sequence[_Line], known: Mapping[str, str]) -> dict[str, str]:
-    """The folded names that speak in a session, but for the known ones -> as they are written."""
+    """Unknown folded names that speak in a session -> as they are written."""
     sessions: dict[str | None, list[_Line]] = defaultdict(list)
     for line in lines:
         sessions[line.session_id].append(line)
@@ -280,18 +279,18 @@ def _names_among(lines: Sequence[_Line], known: Mapping[str, str]) -> dict[str, 
             proper = [turn.name for turn in mine if turn.proper]
             if folded in known or mine[0].role or len(mine) < _OPENINGS or not proper:
                 continue
-            told = sum(turn.says_i for turn in mine)
-            talks = folded in talkers and (len(talkers) > 1 or (answered and told))
-            alone = session is not None and told
+            personal = sum(turn.says_i for turn in mine)
+            talks = folded in talkers and (len(talkers) > 1 or (answered and personal))
+            alone = session is not None and personal
             if talks or (alone and not _is_common(proper[0], lines)):
                 out.setdefault(folded, proper[0])
     return out
 
 
 class _Turn(NamedTuple):
-    """What a memory that opens with a name shows of who may have said it.
+    """What the text after an opening name shows about its speaker.
 
-    ``says_i``: he tells of himself; "Python: how do I sort?" only asks, under a head.
+    ``says_i``: it is in the first person; "Python: how do I sort?" only asks, under a heading.
     """
 
     name: str
@@ -312,8 +311,8 @@ def _turn_of(line: _Line, opening: Opening) -> _Turn:
 def _talkers(
     lines: Sequence[_Line], turns: Mapping[str, list[_Turn]], known: Mapping[str, str]
 ) -> Set[str]:
-    """The names that take turns in a session: each has spoken, and nearly all that nobody is given
-    for has one of them."""
+    """The names that take turns in a session: each has spoken, and together they open nearly all
+    lines without a given speaker."""
     names = {
         folded for folded, mine in turns.items()
         if mine[0].role or folded in known or (
@@ -336,12 +335,12 @@ def _is_value(words: str) -> bool:
 
 
 def _is_pictured(char: str) -> bool:
-    """Whether a sign says something by itself, as an emoji does."""
+    """Whether a character has a meaning of its own, like an emoji."""
     return ord(char) > 0x2000
 
 
 def _is_common(name: str, lines: Iterable[_Line]) -> bool:
-    """Whether the texts have the name in small letters, more often than as a name in a sentence."""
+    """Whether the texts have the name in lower case more often than as a name in a sentence."""
     if name.lower() == name:
         return False
     pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)

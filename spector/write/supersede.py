@@ -1,9 +1,8 @@
-"""What becomes of the older memory when a newer one takes its place.
+"""Ends the validity of a memory when a newer one supersedes it.
 
-The older one held until the newer one begins: that is its ``valid_until``, and the flag SUPERSEDED
-keeps it out of every recall that does not ask for it or for an earlier moment. Nothing is deleted:
-the end that it had before is kept in a reserved tag. Its end follows the newer one when that is
-told to begin at another time.
+The older memory's ``valid_until`` becomes the start of the newer one. The flag SUPERSEDED keeps it
+out of every recall that does not ask for it or for an earlier moment. Nothing is deleted: its own
+end is kept in a reserved tag. When the newer memory's start is updated, the end follows.
 """
 
 from __future__ import annotations
@@ -45,17 +44,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A memory's row as it is, and as it will be."""
+    """A memory's row before and after a change."""
 
     before: Row
     after: Row
 
 
 def starts_ms(draft: Draft | Row, now_ms: int) -> int:
-    """When a memory begins to hold, and what it supersedes stops to.
+    """Start of validity in ms; the superseded memory's validity ends at the same instant.
 
-    What is told of the future takes the place of the older plan now; only ``valid_from`` says that
-    the older one holds until then.
+    A memory of a future event supersedes the older plan now; only ``valid_from`` keeps the older
+    one valid until then.
     """
     if draft.valid_from_ms is not None:
         return draft.valid_from_ms
@@ -65,12 +64,12 @@ def starts_ms(draft: Draft | Row, now_ms: int) -> int:
 def endings(
     store: Store, drafts: Sequence[Draft], now_ms: int, find: Callable[[int, Scope], object]
 ) -> list[Ending]:
-    """What drafts do to the memories that they supersede; raises before anything is staged.
+    """The changes of the memories that drafts supersede; raises before anything is staged.
 
-    A draft of a user supersedes that user's memories: others are as unknown to it as to a recall.
+    A draft supersedes memories of its own user only; others are unknown to it, as to a recall.
 
     Args:
-        find: raises for an id that no memory of any store has, in a scope.
+        find: raises for an id that no memory of the scope has, in any store.
 
     Raises:
         UnknownRecordError, SupersededRecordError, ImmutableRecordError, InvalidInputError
@@ -83,7 +82,7 @@ def endings(
         for record_id in draft.supersedes:
             row = rows.get(record_id)
             if row is None and imported:
-                continue  # a ring has dropped it meanwhile
+                continue  # the working tier has dropped it meanwhile
             if row is None or not scope.holds(row):
                 find(record_id, scope)
                 raise InvalidInputError(
@@ -92,7 +91,7 @@ def endings(
                     hint="remember without supersedes, then forget the other one",
                 )
             if imported and (record_id in out or _was_ended(row)):
-                continue  # the file has told its end
+                continue  # its end is in the file
             _refuse(store, row, draft, out)
             out[record_id] = Ending(row, ended(row, starts_ms(draft, now_ms), now_ms))
     return list(out.values())
@@ -104,7 +103,7 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
     if row.id in already:
         raise SupersededRecordError(
             f"memory {row.id} is superseded twice in one call",
-            hint="say in one item what takes its place, or in the later one none",
+            hint="let only one of the items supersede it",
         )
     newer = newer_than(store.catalog, row)
     if newer or _flags(row) & Flag.SUPERSEDED:
@@ -113,10 +112,9 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
         raise ImmutableRecordError(
             f"record {row.id} is immutable", hint="remember the new one without supersedes"
         )
-    if row.user_id != draft.user_id:  # the new one has none, else the older one were unknown
+    if row.user_id != draft.user_id:  # the new one has none, or the older one would be unknown
         raise InvalidInputError(
-            f"memory {row.id} is of a user, and the new one of none: recalls of one never see the"
-            " other",
+            f"memory {row.id} has a user and the new one has none, so no recall would see both",
             hint="pass the user_id of the older one",
         )
 
@@ -124,11 +122,11 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
 def _superseded(
     store: Store, row: Row, newer: tuple[int, ...], scope: Scope
 ) -> SupersededRecordError:
-    """The error for a change of what has been superseded before."""
+    """The error for a change of a memory that has been superseded."""
     if not newer:
         return SupersededRecordError(
             f"memory {row.id} has been superseded",
-            hint=f"the newer one has been forgotten; reinstate({row.id}) makes it hold again:"
+            hint=f"the newer one has been forgotten; reinstate({row.id}) makes it valid again:"
             f" spector reinstate PATH {row.id}",
         )
     last = newer = _inside(store, newer, scope)
@@ -147,15 +145,15 @@ def _superseded(
 
 
 def _superseded_outside(row: Row) -> SupersededRecordError:
-    """The error where the newer memory is not of the caller's scope, and is not named."""
+    """The error where the newer memory is outside of the caller's scope, so is not named."""
     return SupersededRecordError(
         f"memory {row.id} has been superseded",
-        hint="the newer one is outside of this scope; remember anew what holds, without supersedes",
+        hint="the newer one is outside of this scope; remember what is true now without supersedes",
     )
 
 
 def _inside(store: Store, ids: tuple[int, ...], scope: Scope) -> tuple[int, ...]:
-    """Those of the ids that may be named to a caller with a scope."""
+    """The ids that may be named to a caller with a scope."""
     if scope.is_open:
         return ids
     found = members(store.catalog, ids, scope, inside=True)
@@ -163,7 +161,7 @@ def _inside(store: Store, ids: tuple[int, ...], scope: Scope) -> tuple[int, ...]
 
 
 def refuse_new_end(store: Store, row: Row, scope: Scope = ANYBODY) -> None:
-    """Raise when a memory's end is not its own to tell any more, but that of what superseded it."""
+    """Raise when a memory's end is set by the memory that superseded it."""
     if not _was_ended(row):
         return
     all_newer = newer_than(store.catalog, row)
@@ -173,16 +171,16 @@ def refuse_new_end(store: Store, row: Row, scope: Scope = ANYBODY) -> None:
     by = f" by memory {newer[-1]}" if newer else ""
     first = f"forget({newer[-1]}), then " if newer else ""
     raise SupersededRecordError(
-        f"memory {row.id} has been superseded{by}, which is its end",
+        f"memory {row.id} has been superseded{by}, which sets its end",
         hint=f"if that is wrong: {first}reinstate({row.id}); or update when the newer one begins",
     )
 
 
 def ended(row: Row, start_ms: int, now_ms: int) -> Row:
-    """The row of a memory that held until ``start_ms``.
+    """The row of a memory that was valid until ``start_ms``.
 
-    One that had not begun by then never held: it gets no end, so that no moment shows it. One whose
-    end is yet to come goes on being recalled until then, and has no flag.
+    A memory that starts later than that was never valid: it gets no end, so no moment shows it. One
+    with an end in the future is recalled until then, and has no flag.
     """
     own = own_row(row)
     end_ms: int | None = start_ms
@@ -197,7 +195,7 @@ def ended(row: Row, start_ms: int, now_ms: int) -> Row:
 
 
 def own_row(row: Row) -> Row:
-    """The row of a memory as if nothing had ever superseded it."""
+    """The row of a memory as if it had never been superseded."""
     if not _was_ended(row):
         return row
     found = split_reserved_tags(row.tags)
@@ -208,15 +206,15 @@ def own_row(row: Row) -> Row:
 
 
 def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
-    """New tags for a memory, with what its present ones keep of its own end."""
+    """New tags for a memory, with the own end that its present tags keep."""
     return _with_end(tags, split_reserved_tags(row.tags).until_ms)
 
 
 def reinstated(store: Store, row: Row, scope: Scope = ANYBODY) -> Ending | None:
-    """A superseded memory that holds again, as long as it would have; None when nothing did.
+    """The change that makes a superseded memory valid again; None when it was not superseded.
 
     Raises:
-        SupersededRecordError: what superseded it is still there.
+        SupersededRecordError: its successor still exists.
     """
     verify_row(row, store.catalog.path)
     all_newer = newer_than(store.catalog, row)
@@ -226,17 +224,17 @@ def reinstated(store: Store, row: Row, scope: Scope = ANYBODY) -> Ending | None:
     if newer:
         raise SupersededRecordError(
             f"memory {row.id} has been superseded by memory {newer[-1]}",
-            hint=f"forget({newer[-1]}) first, or remember anew what holds: spector forget PATH"
+            hint=f"forget({newer[-1]}) first, or remember what is true now: spector forget PATH"
             f" {newer[-1]}",
         )
     return Ending(row, own_row(row)) if _was_ended(row) else None
 
 
 def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list[Ending]]:
-    """What else follows when a memory begins to hold at another time: its row, and the others.
+    """A memory's row after its start of validity moved, and the other changes that follow.
 
-    What it supersedes ends when it begins, and it ends when what supersedes it begins, unless that
-    was before.
+    What it supersedes ends at its start, and it ends at its successor's start, unless that is
+    earlier than its own.
     """
     if _was_ended(before):
         after = replace(after, valid_until_ms=before.valid_until_ms)
@@ -253,7 +251,7 @@ def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list
     if _was_ended(before):
         rows = store.catalog.fetch(newer_than(store.catalog, before))
         start_ms = min((_starts_at(row) for row in rows.values()), default=None)
-        if start_ms is None:  # forgotten: the end that it set stays
+        if start_ms is None:  # the successor has been forgotten; the end that it set stays
             start_ms = before.valid_until_ms
         if start_ms is not None:
             after = ended(after, start_ms, now_ms)
@@ -261,9 +259,9 @@ def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list
 
 
 def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
-    """Who supersedes what the memories that are forgotten superseded: whatever superseded them.
+    """Pass what forgotten memories superseded on to their successors.
 
-    So a history stays in one piece, and nothing is reinstated beside what holds now.
+    So a history stays in one piece, and no old memory becomes valid beside the present one.
     """
     linked = [row for row in gone if split_reserved_tags(row.tags).supersedes and _is_sound(row)]
     if not linked:
@@ -281,7 +279,7 @@ def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
     out = []
     for heir, older in links.items():
         now = _sound_row(store, heir)
-        if now is None:  # its damage is no reason to keep what is to be forgotten
+        if now is None:  # damage of a successor must not prevent forgetting
             continue
         found = split_reserved_tags(now.tags)
         every = sorted({*found.supersedes, *(older & alive.keys())})
@@ -294,7 +292,7 @@ def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
 def _heirs(
     record_id: int, by: Mapping[int, Iterable[int]], doomed: set[int]
 ) -> set[int]:
-    """The first memories behind one in its history that stay."""
+    """The nearest successors of a memory that are not forgotten as well."""
     out: set[int] = set()
     ahead = [record_id]
     while ahead:
@@ -318,8 +316,7 @@ def _is_sound(row: Row) -> bool:
 
 
 def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
-    """Stage the new rows and mutable halves; before any append, which in a ring may overwrite them.
-    """
+    """Stage the new rows and mutable halves, before any append: in a ring it may overwrite them."""
     for change in changes:
         row = change.after
         if row.mutable != change.before.mutable:
@@ -329,7 +326,7 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
 
 
 def _was_ended(row: Row) -> bool:
-    """Whether something superseded it, or will; that may have been forgotten since."""
+    """Whether it has or will have a successor, which may have been forgotten since."""
     return bool(split_reserved_tags(row.tags).until_ms or _flags(row) & Flag.SUPERSEDED)
 
 

@@ -188,11 +188,11 @@ class Updater:
         self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope,
         *, earlier: Mapping[int, str],
     ) -> MemoryRecord:
-        """Bring a record to the state of ``draft``; ``changes`` names what the user gave.
+        """Bring a record to the state of ``draft``; ``changes`` has what the caller gave.
 
         Text, tags, scopes, event time and confidence are part of the immutable half of a record,
-        so changing one of them writes a new slot under the same id, and so does changing what is
-        indexed of it, even if the vector stays the same: the words of a slot never change.
+        so changing one of them writes a new slot under the same id. So does changing its index
+        entry, even if the vector stays the same: the words of a slot never change.
         Everything else is changed in place.
         """
         store, row, tier = self._parts.finder.locate(record_id, scope)
@@ -212,7 +212,7 @@ class Updater:
             moves = indexed_of(draft) != indexed_of(row) or bytes(
                 encoded.images[0, :MUTABLE_OFFSET]
             ) != bytes(verified_image(store, row)[:MUTABLE_OFFSET])
-            if moves:  # into a partition that knows no clusters yet
+            if moves:  # into a partition that has no clusters yet
                 encoded.headers["centroid"] = 0
                 encoded = reseal(encoded.images, store.uuid)
             after = row_of(

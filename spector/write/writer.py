@@ -87,7 +87,7 @@ class Writer:
                 progress(len(out), total)
 
         try:
-            for item in each_elsewhere(items):  # what it raises is its own
+            for item in each_elsewhere(items):  # an error of the iterator passes through
                 batch.append(self._draft_with(item, common))
                 if len(batch) == self._parts.config.batch_records:
                     commit()
@@ -125,14 +125,14 @@ class Writer:
         return draft
 
     def store(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
-        """Store drafts, and let those know who make ready for writes or count them."""
+        """Store drafts; announces them first, and counts them afterwards."""
         self.announce(drafts)
         records = self._append(drafts)
         self._note_writes(len(drafts))
         return records
 
     def announce(self, drafts: Iterable[Draft]) -> None:
-        """Tell ``expect`` the drafts about to be written that may be instructions."""
+        """Pass drafts about to be written that may be instructions to ``expect``."""
         self._expect(
             draft.text for draft in drafts
             if (draft.role is not None or draft.confidence is None or draft.confidence >= CERTAIN)
@@ -162,8 +162,8 @@ class Writer:
         importance = [importance_of(self._parts, draft) for draft in drafts]
         with self._parts.exclusive():
             if seen != [store.head.change_seq for store in by_store]:
-                # a name that another writer has settled meanwhile stays in the vectors, as it does
-                # in those of earlier memories: writers do not wait for an embedder
+                # a name that another writer has decided on meanwhile stays in the vectors, as in
+                # those of earlier memories: writers do not wait for an embedder
                 names, earlier = self._read(by_store, drafts, openings)
             name_speakers(drafts, names, self._parts.config)
             to_name = {
@@ -195,7 +195,7 @@ class Writer:
         vectors: NDArray[np.float32] | None, to_name: Mapping[Store, Sequence[Naming]],
     ) -> list[MemoryRecord]:
         if len(by_store) == 1:
-            store = tiers[0].store
+            store, = by_store
             return self._store_batch(
                 store, drafts, tiers, importance, vectors, to_name.get(store, ())
             )
@@ -253,13 +253,13 @@ class Writer:
         return list(range(first, first + count))
 
     def _next_id(self, now_ms: int) -> int:
-        last = max(store.head.last_id for store in self._parts.router.stores())
+        last = max([store.head.last_id for store in self._parts.stores])
         return max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
 
     def keep_last_id(self) -> None:
-        """Before closing: let the durable store know of ids that only volatile tiers were given.
+        """Before closing: note in the durable store the last id, if a volatile tier has it.
 
-        Otherwise a clock that stands still or goes back could have them given out again.
+        Otherwise a clock that stands still or goes back could cause ids to be used again.
         """
         last = max(store.head.last_id for store in self._parts.stores)
         for store in self._parts.stores:
@@ -270,7 +270,7 @@ class Writer:
 
 
 def _words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
-    """What is embedded of drafts, some of which get a speaker."""
+    """The words of drafts that are embedded; some of the drafts get a speaker."""
     return [
         words_of(draft.text, names[n]) if n in names else draft_words(draft)
         for n, draft in enumerate(drafts)
@@ -278,14 +278,14 @@ def _words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
 
 
 def _refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
-    """A parent came before its child, so its id is one that has been given out.
+    """Refuse parents with ids that have not been given out: a parent precedes its child.
 
     Raises:
-        InvalidInputError: there is an id among the parents that no memory can have had yet.
+        InvalidInputError: naming the id.
     """
     for draft in drafts:
         if draft.parents and max(draft.parents) >= first_id:
             raise InvalidInputError(
-                f"no memory has had the id {max(draft.parents)} yet, so it is nobody's parent",
-                hint="parents are ids of memories that were remembered before",
+                f"parent {max(draft.parents)} does not exist",
+                hint="pass ids of memories that were remembered before",
             )

@@ -1,4 +1,4 @@
-"""Putting a batch of new memories into a store: places, rows, and the view that its user gets."""
+"""Appends a batch of new records to a store: places, rows, and the records that callers get."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spector.write.drafts.encode import Encoded
 
 __all__ = ["append_batch", "records_of"]
 
-#: columns of the catalog's table of records that a draft has under the same name
+#: columns of the catalog's record table with the name of a draft's field
 _RECORD = ("valid_from_ms", "valid_until_ms", "session_id", "agent_id", "user_id")
-#: fields of the user's view that a draft has under the same name
+#: fields of `MemoryRecord` with the name of a draft's field
 _VIEW = ("text", "tags", *_RECORD, "role", "source", "parents")
 
 
@@ -32,7 +32,7 @@ def append_batch(
     encoded: Encoded,
     now_ms: int,
 ) -> None:
-    """Stage the images and the rows of new records, a part for each tier among them."""
+    """Stage the images and rows of new records, tier by tier."""
     record = {
         "id": ids,
         "event_ms": encoded.headers["event_ms"].tolist(),
@@ -102,7 +102,7 @@ def records_of(
     headers: NDArray[np.void],
     now_ms: int,
 ) -> list[MemoryRecord]:
-    """The user's view of records that were just stored."""
+    """The records that were just stored, as callers get them."""
     columns: dict[str, list[Any]] = {
         "id": ids,
         "tier": tier_names,

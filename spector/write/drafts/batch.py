@@ -1,4 +1,4 @@
-"""Drafts of one store column by column, as records, rows and record images want them."""
+"""Drafts of one store as columns, the form that records, rows and record images are made of."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Batch", "Strengths", "strengths_of"]
 
 
 class Batch:
-    """Drafts by columns. A field that no draft was given has no column, and costs nothing."""
+    """Drafts as columns. A field that no draft has been given has no column and costs nothing."""
 
     def __init__(self, drafts: Sequence[Draft]) -> None:
         self.size = len(drafts)
@@ -26,7 +26,7 @@ class Batch:
         self._columns = {name: list(map(attrgetter(name), drafts)) for name in given}
 
     def given(self, *names: str) -> dict[str, list[Any]]:
-        """Those of the columns that there are."""
+        """The columns that exist."""
         return {name: self._columns[name] for name in names if name in self._columns}
 
     def column(self, name: str, default: Any = None) -> list[Any]:

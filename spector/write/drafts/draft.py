@@ -1,4 +1,4 @@
-"""Validation of what a user wants remembered: from loose arguments to one frozen draft."""
+"""Validates a new memory: a text or message and its fields become one draft."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ _KNOWN = frozenset(FIELDS) | {"text", "content"}
 
 @dataclass(kw_only=True)
 class Draft:
-    """A memory that is valid but has no id, vector bytes or place yet.
+    """A valid memory that has no id, vector bytes or place yet.
 
-    ``vars(draft)`` of a draft that :func:`make_draft` made has the given fields only; the others
-    are found on the class. So making one costs no more than what it was given.
+    ``vars(draft)`` of a draft made by :func:`make_draft` has the given fields only; the others are
+    class attributes, so that a draft costs no more than its given fields.
     """
 
     text: str
     tier: str = "episodic"
-    #: as they are stored: the user's own, then those that name what it supersedes
+    #: as stored: the caller's own, then the reserved ones for what it supersedes
     tags: tuple[str, ...] = ()
     importance: float | None = None
     valence: float = 0.0
@@ -113,7 +113,7 @@ class Draft:
     parents: tuple[int, ...] = ()
     supersedes: tuple[int, ...] = ()
     vector: NDArray[np.float32] | None = None
-    #: fields of the record's mutable half that are not to start fresh: what an import restores
+    #: fields of the record's mutable half that an import restores
     restored: Mapping[str, Any] | None = None
 
 
@@ -125,7 +125,7 @@ def make_draft(
 
     Args:
         may_name: whether ``metadata["aliases"]`` of a role and source name the memory, as the field
-            of that name does; None for yes.
+            ``aliases`` does; None for always.
 
     Raises:
         InvalidInputError: (a subclass of it) naming the field and the next step.
@@ -170,20 +170,20 @@ def make_draft(
 
 
 def with_aliases(fields: Mapping[str, Any], kept: Any) -> dict[str, Any]:
-    """Fields of a memory with its aliases where they are stored: in the metadata.
+    """Fields of a memory with its aliases in the metadata, where they are stored.
 
     Args:
-        fields: as they were given; ``aliases`` (None: no more) goes before those of ``metadata``.
+        fields: as given; ``aliases`` (None removes them) wins over those in ``metadata``.
         kept: the metadata where none are given.
 
     Raises:
-        InvalidInputError: they are no names, too many, or too long.
+        InvalidInputError: an alias is not a name or is too long, or there are too many.
     """
     out = dict(fields)
     names = parse_aliases(out.pop("aliases"))
     metadata = out.get("metadata", kept)
     if metadata is not None and not isinstance(metadata, Mapping):
-        return out  # which its own parser refuses
+        return out  # its own parser refuses it
     with reading("metadata"):
         rest = {k: v for k, v in (metadata or {}).items() if k not in ("aliases", NOT_GIVEN)}
     out["metadata"] = {**rest, "aliases": list(names)} if names else rest or None
@@ -208,8 +208,8 @@ def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         unknown = [key for key in item if key not in _KNOWN]
         raise InvalidInputError(
             f"unknown key {shown(unknown[0])} in a message",
-            hint=f"{hint_for_argument(unknown[0], ('text', 'content', *FIELDS))}; what is yours"
-            " goes into metadata",
+            hint=f"{hint_for_argument(unknown[0], ('text', 'content', *FIELDS))}; keys of your own"
+            " go into metadata",
         )
     if ("text" in item) == ("content" in item):
         raise InvalidTextError(

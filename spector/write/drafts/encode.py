@@ -60,7 +60,7 @@ def bloom_of(
 
 
 def _blooms_of(batch: Batch) -> list[int]:
-    """``bloom_of`` every draft; many have the same tags and scopes."""
+    """The Bloom filter of every draft; many have the same tags and scopes."""
     keys = list(
         zip(
             batch.column("tags", ()), batch.column("user_id"), batch.column("agent_id"),
@@ -83,7 +83,7 @@ def encode_batch(
     uuid: bytes,
     config: Config,
 ) -> Encoded:
-    """Record images of drafts. ``vectors`` is (n, dim) f32; zeros, or None, mean without one."""
+    """Record images of drafts. ``vectors`` is (n, dim) f32; zeros or None: without a vector."""
     headers = np.zeros(batch.size, dtype=RECORD_DTYPE)
     codes = np.zeros((batch.size, dim), dtype=np.int8)
     if vectors is not None:
@@ -118,7 +118,7 @@ def encode_batch(
 
 
 def reseal(images: Bytes, uuid: bytes) -> Encoded:
-    """Set the checksums of record images, in place, and return both views of them."""
+    """Set the checksums of record images in place; returns both views of the images."""
     crc = np.empty(len(images), dtype=np.uint32)
     crc32c_rows(images, crc, uuid)
     headers = headers_of(images)
