@@ -27,7 +27,7 @@ from spector.messages import counted, function_or_none, truth
 from spector.records import MemoryRecord
 from spector.search import Listing
 from spector.store.backup import file_beside
-from spector.store.catalog import reserved_last, split_reserved_tags
+from spector.store.catalog import join_reserved_tags, split_reserved_tags
 from spector.store.core import header_of
 from spector.store.files import Bytes, read_lines, write_lines
 from spector.write import Draft, Writer
@@ -360,7 +360,7 @@ def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
     until = entry["own_until"]
     until_ms = None if until is None else to_ms(until, name="own_until")
     found = split_reserved_tags(draft.tags)
-    return reserved_last(found.own, found.supersedes, (until_ms,))
+    return join_reserved_tags(found.own, found.supersedes, (until_ms,))
 
 
 def _restored(entry: dict[str, Any]) -> dict[str, Any]:

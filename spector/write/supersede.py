@@ -25,9 +25,9 @@ from spector.store.catalog import (
     Row,
     Scope,
     is_sealed,
+    join_reserved_tags,
     members,
     newer_than,
-    reserved_last,
     split_reserved_tags,
     successors,
     verify_row,
@@ -284,7 +284,7 @@ def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
         found = split_reserved_tags(now.tags)
         every = sorted({*found.supersedes, *(older & alive.keys())})
         if len(every) > len(found.supersedes):
-            tags = reserved_last(found.own, every, found.until_ms)
+            tags = join_reserved_tags(found.own, every, found.until_ms)
             out.append(Ending(now, replace(now, tags=tags)))
     return out
 
@@ -340,7 +340,7 @@ def _starts_at(row: Row) -> int:
 
 def _with_end(tags: tuple[str, ...], until_ms: tuple[int | None, ...]) -> tuple[str, ...]:
     found = split_reserved_tags(tags)
-    return reserved_last(found.own, found.supersedes, until_ms)
+    return join_reserved_tags(found.own, found.supersedes, until_ms)
 
 
 def _flags(row: Row) -> int:

@@ -133,11 +133,11 @@ def test_who_has_removed_the_directory_can_close_the_store(store: Memory, tmp_pa
 def test_a_limit_of_the_size_of_files_is_named_where_the_catalog_meets_it() -> None:
     import sqlite3
 
-    from spector.store.sqlite.reads import translated_sql
+    from spector.store.sqlite.reads import typed_sql_errors
 
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
-    with pytest.raises(StoreError) as caught, translated_sql("catalog.db"):
+    with pytest.raises(StoreError) as caught, typed_sql_errors("catalog.db"):
         raise error
     assert "ulimit -f" in caught.value.hint
 

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector.store.sqlite.connections import connected, end_statements
+from spector.store.sqlite.connections import end_statements, open_connection
 from tests.crash.harness import scratch
 from tests.fakes import FakeEmbedder
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
@@ -140,7 +140,7 @@ def test_an_error_of_a_callback_that_is_kept_leaves_no_statement(tmp_path: Path)
 
 def test_statements_of_a_connection_end_and_those_of_others_go_on() -> None:
     both = "SELECT 1 UNION SELECT 2 UNION SELECT 3"
-    with connected(":memory:") as one, connected(":memory:") as other:
+    with open_connection(":memory:") as one, open_connection(":memory:") as other:
         cut_off, running = one.execute(both), other.execute(both)
         end_statements(one)
         end_statements()
@@ -158,7 +158,7 @@ def test_a_file_that_a_statement_was_cut_off_in_is_closed_with_its_connection(
     file = tmp_path / "some.db"
 
     def look() -> None:
-        with connected(str(file)) as db:
+        with open_connection(str(file)) as db:
             db.execute("CREATE TABLE word AS SELECT 1 UNION SELECT 2 UNION SELECT 3")
             running = db.execute("SELECT * FROM word")
             assert running.fetchone() == (1,)

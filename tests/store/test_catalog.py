@@ -14,7 +14,7 @@ import pytest
 
 import spector
 from spector.store.catalog import schema
-from spector.store.catalog.catalog import Catalog, chunked, rounded
+from spector.store.catalog.catalog import Catalog, id_chunks, pad_ids
 from spector.store.sqlite import database
 
 DIM = 8
@@ -23,7 +23,7 @@ DIM = 8
 def test_few_numbers_of_ids_are_ever_asked_for() -> None:
     lengths = set()
     for n in range(2000):
-        chunks = list(chunked(range(n)))
+        chunks = list(id_chunks(range(n)))
         assert [i for chunk in chunks for i in sorted(set(chunk))] == list(range(n))
         lengths |= {len(chunk) for chunk in chunks}
     assert max(lengths) == 900
@@ -31,9 +31,9 @@ def test_few_numbers_of_ids_are_ever_asked_for() -> None:
 
 
 def test_what_is_repeated_is_found_once(tmp_path: Path) -> None:
-    assert rounded([]) == ()
-    assert rounded([7]) == (7,)
-    assert rounded([1, 2, 3, 4, 5]) == (1, 2, 3, 4, 5, 5, 5, 5)
+    assert pad_ids([]) == ()
+    assert pad_ids([7]) == (7,)
+    assert pad_ids([1, 2, 3, 4, 5]) == (1, 2, 3, 4, 5, 5, 5, 5)
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
         ids = [memory.remember(f"text {n}", vector=np.eye(DIM)[n]).id for n in range(7)]
         hits = memory.recall(vector=np.ones(DIM), k=5)

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from spector.errors import StoreError, StoreNotFoundError
-from spector.store.sqlite.reads import translated_sql
+from spector.store.sqlite.reads import typed_sql_errors
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
 
 
 def _refused(path: Path) -> StoreError:
-    with pytest.raises(StoreError) as caught, translated_sql(str(path)):
+    with pytest.raises(StoreError) as caught, typed_sql_errors(str(path)):
         sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("SELECT 1 FROM sqlite_master")
     assert "unable to open" in caught.value.message
     assert "open files" in caught.value.hint

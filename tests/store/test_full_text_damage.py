@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector import CatalogCorruptError
 from spector.store.sqlite import fulltext
-from spector.store.sqlite.reads import translated_sql
+from spector.store.sqlite.reads import typed_sql_errors
 from tests.proof import Proof
 
 #: FTS5's record of its own structure
@@ -158,11 +158,11 @@ def test_process_without_memory_is_not_told_of_damage(
 ) -> None:
     """Neither when the store is sound, nor when there is no room to find out."""
     where = str(path / "catalog.db")
-    with pytest.raises(MemoryError), translated_sql(where):
+    with pytest.raises(MemoryError), typed_sql_errors(where):
         raise MemoryError
     damaged_like_no_memory(path)
     monkeypatch.setattr(fulltext, "has_room", lambda: False)
-    with pytest.raises(MemoryError), translated_sql(where):
+    with pytest.raises(MemoryError), typed_sql_errors(where):
         raise MemoryError
 
 

@@ -101,7 +101,7 @@ def test_checks_keep_the_locks_of_an_open_store(mind: Path) -> None:
 def test_file_in_the_place_of_an_open_catalog_is_opened_once(mind: Path, tmp_path: Path) -> None:
     path = str(mind / CATALOG_NAME)
     files = DiskFiles(str(mind))
-    with raw.held(path):
+    with raw.keep_open(path):
         before = raw.raw_file(files, CATALOG_NAME, path)
         (mind / "other").write_bytes(b"another one")
         os.replace(mind / "other", path)

@@ -22,11 +22,11 @@ from spector.errors import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from spector.store.sqlite.reads import translated_sql
+from spector.store.sqlite.reads import typed_sql_errors
 
 
 def _translated(error: Exception, path: str = "catalog.db") -> StoreError:
-    with pytest.raises(StoreError) as caught, translated_sql(path):
+    with pytest.raises(StoreError) as caught, typed_sql_errors(path):
         raise error
     assert caught.value.__cause__ is error
     assert caught.value.hint
@@ -128,7 +128,7 @@ def test_text_that_is_no_utf_8_is_damage() -> None:
 ], ids=["no text", "one of ours", "somebody else's"])  # fmt: skip
 def test_only_errors_of_the_catalog_are_translated(error: Exception) -> None:
     expected = CatalogCorruptError if isinstance(error, UnicodeDecodeError) else type(error)
-    with pytest.raises(Exception, match=r".") as caught, translated_sql("catalog.db"):
+    with pytest.raises(Exception, match=r".") as caught, typed_sql_errors("catalog.db"):
         raise error
     assert type(caught.value) is expected
     assert (caught.value is error) == (expected is type(error))

@@ -38,7 +38,7 @@ from spector.search.view import (
     unit_vectors,
     vectors_of,
 )
-from spector.store.catalog import rounded
+from spector.store.catalog import pad_ids
 
 __all__ = ["SignalCollector"]
 
@@ -250,7 +250,7 @@ def _confirmed(plan: Plan, store: I64, ids: I64) -> NDArray[np.bool_]:
         if condition is None:
             out |= mine
         elif mine.any():
-            wanted = rounded(ids[mine].tolist())
+            wanted = pad_ids(ids[mine].tolist())
             marks = ",".join("?" * len(wanted))
             found = plan.snap.stores[n].catalog.places(
                 f"record.id IN ({marks}) AND ({condition.sql})", (*wanted, *condition.params)

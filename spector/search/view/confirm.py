@@ -14,7 +14,7 @@ from spector.records import Hit
 from spector.search.view.found import FoundRecord, explain
 from spector.search.view.plan import Plan
 from spector.search.view.snapshot import Candidate, Snapshot
-from spector.store.catalog import StoredRow, has_ended, rounded, successors, verify_stored
+from spector.store.catalog import StoredRow, has_ended, pad_ids, successors, verify_stored
 from spector.store.core import damaged_record, verify_strength
 from spector.store.files import Bytes
 from spector.tiers import TierRouter
@@ -145,7 +145,7 @@ class Confirmer:
                 segment = store.segments.get(place[0])
                 where = segment.where if segment else "a partition"
                 raise damaged_record(where, place[1], record_id)
-        ids = rounded([candidate.id for candidate in mine if candidate.id < _NO_ID])
+        ids = pad_ids([candidate.id for candidate in mine if candidate.id < _NO_ID])
         marks = ",".join("?" * len(ids))
         known = {each for _, _, each in store.catalog.places(f"record.id IN ({marks})", ids)}
         lost = set(ids) - known  # those that no filter left out

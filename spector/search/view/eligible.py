@@ -13,7 +13,7 @@ from spector.errors import CatalogCorruptError
 from spector.layout import CERTAIN_BYTE
 from spector.search.view.features import NOWHERE, header_column, places_of
 from spector.search.view.plan import Plan
-from spector.store.catalog import Row, rounded
+from spector.store.catalog import Row, pad_ids
 
 __all__ = ["eligible_rows"]
 
@@ -51,7 +51,7 @@ def eligible_rows(
         some = rows[at : at + _CHUNK].tolist()
         ids = view.ids(np.array(some, np.int64)).tolist()
         try:
-            found = snap.stores[n].catalog.fetch(rounded(ids), sql=sql, params=params)
+            found = snap.stores[n].catalog.fetch(pad_ids(ids), sql=sql, params=params)
         except CatalogCorruptError:  # a hit that is damaged is refused where it is shown
             continue
         yield from ((row, found[i]) for row, i in zip(some, ids, strict=True) if i in found)

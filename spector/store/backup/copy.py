@@ -71,7 +71,7 @@ from spector.store.core import Store, View
 from spector.store.files import Bytes, DiskFiles, as_bytes
 from spector.store.integrity import check_files
 from spector.store.partitions import pack_header, require_readable
-from spector.store.sqlite import connected, translated_sql, truncate_log
+from spector.store.sqlite import open_connection, truncate_log, typed_sql_errors
 
 __all__ = ["copy_store"]
 
@@ -196,7 +196,7 @@ class _Copy:
                 for name in ("page_count", "page_size")
             )
             self._total = 2 * (pages * size + sum(p.data.nbytes for p in view.partitions))
-            with translated_sql(path), connected(path) as target:
+            with typed_sql_errors(path), open_connection(path) as target:
                 target.execute("PRAGMA synchronous=OFF")  # all of it is synced at the end
                 target.execute("PRAGMA journal_mode=OFF")
                 source.backup(

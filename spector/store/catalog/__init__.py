@@ -5,7 +5,7 @@ from __future__ import annotations
 from spector.store.catalog import rows, schema
 from spector.store.catalog.catalog import (
     Catalog,
-    rounded,
+    pad_ids,
 )
 from spector.store.catalog.journal import (
     JournalEntry,
@@ -51,11 +51,11 @@ from spector.store.catalog.queries import (
     count_records,
     has_ended,
     has_windows,
+    join_reserved_tags,
     link_tags,
     members,
     newer_than,
     outermost_users,
-    reserved_last,
     ring_of,
     slots_of,
     split_reserved_tags,
@@ -156,6 +156,7 @@ __all__ = [
     "is_sealed",
     "is_sealed_pair",
     "is_typed",
+    "join_reserved_tags",
     "last_segment_id",
     "lineage_of",
     "link_tags",
@@ -164,6 +165,7 @@ __all__ = [
     "newer_than",
     "note_opening",
     "outermost_users",
+    "pad_ids",
     "put_meta",
     "raise_epoch",
     "read_journal",
@@ -172,9 +174,7 @@ __all__ = [
     "read_retired",
     "recovery_hint",
     "replace_file",
-    "reserved_last",
     "ring_of",
-    "rounded",
     "row_of_words",
     "rows",
     "schema",

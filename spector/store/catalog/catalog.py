@@ -33,9 +33,9 @@ from spector.store.catalog.schema import (
     create_tables,
     read_meta,
 )
-from spector.store.sqlite import Database, refuse_foreign_code, translated_sql
+from spector.store.sqlite import Database, refuse_foreign_code, typed_sql_errors
 
-__all__ = ["Catalog", "chunked", "rounded"]
+__all__ = ["Catalog", "id_chunks", "pad_ids"]
 
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK: Final = 900
@@ -57,18 +57,18 @@ class Catalog(Database):
 
     def is_new(self) -> bool:
         """True when no schema has been created yet."""
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             found = self.main.execute("SELECT count(*) FROM sqlite_master").fetchone()
             return int(found[0]) == 0
 
     def create(self, meta: Mapping[str, str]) -> None:
         """Write the schema and the description of the store, in one transaction."""
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             create_tables(self.main, meta)
 
     def set_meta(self, lines: Mapping[str, str | None]) -> None:
         """Write or (None) delete entries of ``meta``; durable with every commit before it."""
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             self.main.execute("PRAGMA synchronous=FULL")
             with self.writing() as connection:
                 for key, value in lines.items():
@@ -84,7 +84,7 @@ class Catalog(Database):
             CatalogCorruptError: it is not a catalog, or holds code.
             FormatVersionError: a newer version has written it.
         """
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             application = self.main.execute("PRAGMA application_id").fetchone()[0]
             if application != APPLICATION_ID:
                 raise CatalogCorruptError(
@@ -103,14 +103,14 @@ class Catalog(Database):
 
     def seal_column(self, connection: sqlite3.Connection | None = None) -> str:
         """SQL for a memory's seal: NULL in a store of format 1, which has none."""
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             columns = (connection or self.main).execute("PRAGMA table_info(content)").fetchall()
         return "seal" if not columns or "seal" in {row[1] for row in columns} else "NULL"
 
     # -- queries ------------------------------------------------------------------------------
 
     def head(self, connection: sqlite3.Connection | None = None) -> Head:
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             found = (connection or self.main).execute(
                 "SELECT last_id, change_seq, journal_seq, retire_epoch FROM head"
             ).fetchone()
@@ -120,7 +120,7 @@ class Catalog(Database):
         self, connection: sqlite3.Connection | None = None, *, since: int = -1
     ) -> list[SegmentRow]:
         """Partitions changed after ``since``, in the order of tier, day and sequence."""
-        with translated_sql(self.path):
+        with typed_sql_errors(self.path):
             found = (connection or self.main).execute(
                 "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
                 " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
@@ -148,7 +148,7 @@ class Catalog(Database):
         self, connection: sqlite3.Connection, ids: Sequence[int], sql: str, params: Sequence[Any]
     ) -> list[tuple[Any, ...]]:
         out: list[tuple[Any, ...]] = []
-        for chunk in chunked(ids):
+        for chunk in id_chunks(ids):
             marks = ",".join("?" * len(chunk))
             out += connection.execute(
                 f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
@@ -182,7 +182,7 @@ class Catalog(Database):
             CatalogCorruptError: not ``astray``, and the last key does not lead to the next page.
         """
         if astray:
-            with translated_sql(self.path):
+            with typed_sql_errors(self.path):
                 connection = self.borrow(object())  # for longer than the call that asks for a page
                 try:
                     found = connection.execute(
@@ -226,7 +226,7 @@ class Catalog(Database):
         """id -> (segment id, slot) of those ids that exist."""
         out: dict[int, tuple[int, int]] = {}
         with self.reading() as connection:
-            for chunk in chunked(ids):
+            for chunk in id_chunks(ids):
                 marks = ",".join("?" * len(chunk))
                 for record_id, segment_id, slot in connection.execute(
                     f"SELECT id, segment_id, slot FROM record WHERE id IN ({marks})", tuple(chunk)
@@ -244,7 +244,7 @@ class Catalog(Database):
             CatalogCorruptError: the index of places, or ``content``, has a memory that ``record``
                 does not find.
         """
-        for chunk in chunked(ids):
+        for chunk in id_chunks(ids):
             marks = ",".join("?" * len(chunk))
             with self.reading() as connection:
                 hidden = connection.execute(_HIDDEN.format(marks=marks), tuple(chunk) * 2)
@@ -273,13 +273,13 @@ UNION ALL SELECT id FROM record AS place INDEXED BY record_place WHERE +id IN ({
                   WHERE record.id = place.id)"""
 
 
-def chunked(ids: Sequence[int], size: int = _CHUNK) -> Iterator[tuple[int, ...]]:
-    """Slices small enough for one statement's variables, see `rounded`."""
+def id_chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[tuple[int, ...]]:
+    """Slices small enough for one statement's variables, see `pad_ids`."""
     for start in range(0, len(ids), size):
-        yield rounded(ids[start : start + size], size)
+        yield pad_ids(ids[start : start + size], size)
 
 
-def rounded(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
+def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
     """The same set of ids for an ``IN (?, ...)``, padded to a power of two with the last one.
 
     Each length is a statement of its own. Prepared for 500 ids it takes 100 KB, and a connection

@@ -12,7 +12,7 @@ from typing import Any
 from spector.errors import CatalogCorruptError
 from spector.messages import counted
 from spector.process import keeps
-from spector.store.catalog.catalog import chunked
+from spector.store.catalog.catalog import id_chunks
 from spector.store.catalog.row_codec import Row, recovery_hint, seal_of
 
 __all__ = [
@@ -148,7 +148,7 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
     )
     tags = [(tag, row.id) for row in found for tag in row.tags]
     db.executemany("DELETE FROM record_tag WHERE tag = ? AND id = ?", tags)
-    for chunk in chunked([row.id for row in found]):
+    for chunk in id_chunks([row.id for row in found]):
         marks = ",".join("?" * len(chunk))
         for table in ("content", "record"):
             gone = db.execute(f"DELETE FROM {table} WHERE id IN ({marks})", tuple(chunk)).rowcount

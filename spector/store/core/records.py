@@ -34,7 +34,7 @@ from spector.store.catalog import (
 from spector.store.core.store import Store
 from spector.store.core.view import View
 from spector.store.files import Bytes
-from spector.store.sqlite import translated_sql
+from spector.store.sqlite import typed_sql_errors
 
 __all__ = [
     "current_image",
@@ -147,7 +147,7 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
 @managed
 def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
     """A connection to the latest commit, whatever moment this thread's snapshot shows."""
-    with translated_sql(catalog.path):
+    with typed_sql_errors(catalog.path):
         db = catalog.borrow(object())
         try:
             yield db

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from spector.errors import CatalogCorruptError
 from spector.process import managed
 from spector.store.catalog import FULLTEXT_TOKENIZER, Catalog
-from spector.store.sqlite import connected
+from spector.store.sqlite import open_connection
 
 __all__ = ["WordCheck", "living_terms", "words_left"]
 
@@ -86,7 +86,7 @@ def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
 @managed
 def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
     """The terms that SQLite makes of texts, in a table ``words``."""
-    with connected(":memory:") as db:
+    with open_connection(":memory:") as db:
         db.execute(
             "CREATE VIRTUAL TABLE said USING fts5(text, content='', detail=none,"
             f" tokenize='{FULLTEXT_TOKENIZER}')"

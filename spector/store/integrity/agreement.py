@@ -21,7 +21,7 @@ from spector.messages import counted
 from spector.store.catalog import Catalog, recovery_hint
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.findings import Findings
-from spector.store.sqlite import one_moment, translated_sql
+from spector.store.sqlite import read_transaction, typed_sql_errors
 
 __all__ = ["refuse_damage", "refuse_disagreement"]
 
@@ -96,7 +96,7 @@ def refuse_damage(catalog: Catalog) -> None:
         CatalogCorruptError: naming the first problem, and how many there are.
     """
     found = Findings(1)
-    with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+    with catalog.reading() as db, typed_sql_errors(catalog.path), read_transaction(db):
         check_catalog(db, catalog, found)
         check_words(db, catalog, found)
     if found.problems:

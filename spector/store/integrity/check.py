@@ -29,7 +29,7 @@ from spector.store.integrity.lost_commits import broken_log, lost_by_mark, lost_
 from spector.store.integrity.redo import is_entry
 from spector.store.integrity.strays import STRANGE, judge, look_at
 from spector.store.partitions import idx_of, is_idx, problem_of_file
-from spector.store.sqlite import SQL_ERRORS, one_moment, translated_sql
+from spector.store.sqlite import SQL_ERRORS, read_transaction, typed_sql_errors
 from spector.store.words import is_words, notes_on_words
 
 __all__ = ["check_files", "check_settled"]
@@ -68,7 +68,7 @@ def check_files(
         meta = catalog.validate()
         # a power cut may have taken commits back; our own writer has reconciled that when it opened
         unsynced = UNSYNCED in meta and not catalog.relaxed
-        with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+        with catalog.reading() as db, typed_sql_errors(catalog.path), read_transaction(db):
             segments = check_catalog(db, catalog, found)
             if segments is not None:
                 _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
@@ -269,7 +269,7 @@ def _look_again(
         earlier = None
         if path in room and files.exists(path):
             earlier = read_raw(files, path, PARTITION_HEADER_BYTES + room[path])
-        with catalog.reading() as db, translated_sql(catalog.path), one_moment(db):
+        with catalog.reading() as db, typed_sql_errors(catalog.path), read_transaction(db):
             rows = catalog.segments(db)
             own = [r for r in rows if r.path == path and r.state != PartitionState.COMPACTED]
             if not own and not files.exists(path):

@@ -9,7 +9,7 @@ from spector.records import CheckReport
 from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog
 from spector.store.files import DiskFiles, Files, Stretch, name_some, unreadable_stretches
 from spector.store.integrity.findings import Findings
-from spector.store.sqlite import SQL_ERRORS, LostTable, held, raw_file, read_table
+from spector.store.sqlite import SQL_ERRORS, LostTable, keep_open, raw_file, read_table
 
 __all__ = ["check_disk", "check_unopened"]
 
@@ -35,7 +35,7 @@ def check_unopened(files: DiskFiles) -> CheckReport | None:
     found = Findings()
     stretches: list[Stretch] = []
     path = f"{files.root}/{CATALOG_NAME}"
-    with contextlib.suppress(StoreError), held(path):
+    with contextlib.suppress(StoreError), keep_open(path):
         stretches += unreadable_stretches(CATALOG_NAME, raw_file(files, CATALOG_NAME, path))
     stretches += _unread_in_log(files)
     _tell(stretches, (), found)

@@ -11,7 +11,7 @@ from spector.store.opening.attempt import UNBORN, Attempt, emptied, has_log
 from spector.store.opening.non_stores import has_partitions, holds_only, no_store_at
 from spector.store.opening.reader import ReadStore
 from spector.store.partitions import later_than_catalog
-from spector.store.sqlite import has_journal, translated_sql
+from spector.store.sqlite import has_journal, typed_sql_errors
 
 __all__ = ["open_reader", "reading_catalog"]
 
@@ -33,7 +33,7 @@ def open_reader(attempt: Attempt) -> Store:
     try:
         meta = catalog.validate()
         store = attempt.make_store(ReadStore, catalog, meta, writable=False)
-        with translated_sql(catalog.path):
+        with typed_sql_errors(catalog.path):
             store.view()
             refuse_lost(files, catalog, meta, mark)
             _refuse_lost_commits(store)

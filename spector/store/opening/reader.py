@@ -27,7 +27,7 @@ from spector.store.core import Store, View
 from spector.store.files import Bytes, File
 from spector.store.integrity import mutable_halves, require_entry, sound_runs
 from spector.store.partitions import Segment
-from spector.store.sqlite import end_failed
+from spector.store.sqlite import roll_back_open
 
 __all__ = ["ReadStore"]
 
@@ -68,7 +68,7 @@ class ReadStore(Store):
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Follow the catalog if another process has committed since the last look."""
-        end_failed(db)  # of a look that was interrupted
+        roll_back_open(db)  # of a look that was interrupted
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return

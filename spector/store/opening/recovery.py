@@ -38,7 +38,7 @@ from spector.store.opening.attempt import Attempt, emptied, has_log
 from spector.store.opening.non_stores import has_partitions
 from spector.store.partitions import Segment, idx_of, is_idx
 from spector.store.rewriting import next_step
-from spector.store.sqlite import translated_sql
+from spector.store.sqlite import typed_sql_errors
 from spector.store.words import drop_unused_words, remove_words
 
 __all__ = ["open_writer", "remove_leftovers"]
@@ -71,7 +71,7 @@ def open_writer(
             store.partitions.close_files()
             before, store = store, _recovered(attempt, catalog, lock)
             assert store.format_version == before.format_version + 1, step.what
-        with translated_sql(catalog.path):
+        with typed_sql_errors(catalog.path):
             if schema.BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
                 catalog.set_meta({schema.BACKUP_NOTE: None})
             if catalog.relaxed and schema.UNSYNCED not in store.meta:
@@ -93,7 +93,7 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
     """A store for writing at its last commit, in whatever format it has."""
     files, meta = attempt.files, catalog.validate()
     store = attempt.make_store(Store, catalog, meta, writable=True)
-    with translated_sql(catalog.path):
+    with typed_sql_errors(catalog.path):
         refuse_lost(files, catalog, meta, lock.mark)
     store.record_durable = partial(lock.record_durable, store.uuid)
     if has_log(files):
@@ -102,9 +102,9 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
         store.sync_log()
         files.sync_dir(CATALOG_NAME)
         # SQLite cannot tell whether a log is of this catalog: another may have been copied here
-        with translated_sql(catalog.path):
+        with typed_sql_errors(catalog.path):
             refuse_disagreement(catalog, opening=True)
-    with translated_sql(catalog.path):
+    with typed_sql_errors(catalog.path):
         _replay(store)
         if schema.UNSYNCED in meta:
             reconcile(store)

@@ -45,11 +45,11 @@ from spector.store.sqlite import (
     SQL_ERRORS,
     UNREADABLE,
     LostTable,
-    connecting,
+    connect_into,
     problem_of_schema,
     read_table,
     reason_of,
-    translated_sql,
+    typed_sql_errors,
 )
 
 __all__ = [ "RecoveredCatalog", "SavedPartition", "read_partition", "recover_catalog",
@@ -107,8 +107,8 @@ def recover_catalog(files: DiskFiles, scratch: DiskFiles) -> RecoveredCatalog:
 def _read_all(path: str, out: RecoveredCatalog) -> None:
     kept: list[sqlite3.Connection] = []
     try:
-        with translated_sql(path):
-            db = connecting(kept, path)
+        with typed_sql_errors(path):
+            db = connect_into(kept, path)
         for pragma in (
             "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no shared-memory file: on a full disk it reads as damage

@@ -15,10 +15,10 @@ from spector.store.sqlite.checkpoints import (
 )
 from spector.store.sqlite.connections import (
     LEAST_LOG_BYTES,
-    connected,
-    connecting,
+    connect_into,
     end_statements,
     leaves_statements,
+    open_connection,
 )
 from spector.store.sqlite.damage import (
     SQL_ERRORS,
@@ -32,7 +32,7 @@ from spector.store.sqlite.fulltext import (
     problem_of_schema,
 )
 from spector.store.sqlite.hardening import (
-    attaching,
+    allow_attach,
     confine,
     refuse_foreign_code,
 )
@@ -41,15 +41,15 @@ from spector.store.sqlite.journals import (
     refuse_harm,
 )
 from spector.store.sqlite.reads import (
-    Latest,
-    Pinning,
-    Reading,
-    end_failed,
-    one_moment,
-    translated_sql,
+    ConnectionLease,
+    MainConnection,
+    SnapshotLease,
+    read_transaction,
+    roll_back_open,
+    typed_sql_errors,
 )
 from spector.store.sqlite.shared_descriptors import (
-    held,
+    keep_open,
     raw_file,
 )
 from spector.store.sqlite.tables import (
@@ -74,26 +74,24 @@ __all__ = [
     "UNKNOWN_MARKS",
     "UNREADABLE",
     "Broken",
+    "ConnectionLease",
     "Database",
-    "Latest",
     "LostTable",
+    "MainConnection",
     "Marks",
-    "Pinning",
-    "Reading",
-    "attaching",
+    "SnapshotLease",
+    "allow_attach",
     "broken_at",
     "confine",
-    "connected",
-    "connecting",
+    "connect_into",
     "copy_log",
-    "end_failed",
     "end_statements",
     "has_journal",
     "has_room",
-    "held",
+    "keep_open",
     "leaves_statements",
     "limit_log",
-    "one_moment",
+    "open_connection",
     "page_bytes",
     "problem_of_full_text",
     "problem_of_schema",
@@ -101,13 +99,15 @@ __all__ = [
     "read_frames",
     "read_head",
     "read_table",
+    "read_transaction",
     "reason_of",
     "refuse_foreign_code",
     "refuse_harm",
     "restart_log",
+    "roll_back_open",
     "salts_of",
     "shared_descriptors",
-    "translated_sql",
     "truncate_log",
+    "typed_sql_errors",
     "vacuum",
 ]

@@ -12,8 +12,8 @@ from typing import Final
 
 from spector.errors import StoreFullError
 from spector.process import managed
-from spector.store.sqlite.hardening import attaching
-from spector.store.sqlite.reads import Connections, translated_sql
+from spector.store.sqlite.hardening import allow_attach
+from spector.store.sqlite.reads import Connections, typed_sql_errors
 
 __all__ = [
     "BUSY_TIMEOUT_MS", "UNKNOWN_MARKS", "Marks", "copy_log", "limit_log", "page_bytes",
@@ -47,7 +47,7 @@ def copy_log(database: Connections) -> Marks | None:
     if database.in_memory:
         return None
     try:
-        with translated_sql(database.path):
+        with typed_sql_errors(database.path):
             found = database.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     except StoreFullError:
         return UNKNOWN_MARKS
@@ -59,7 +59,7 @@ def copy_log(database: Connections) -> Marks | None:
 
 def limit_log(database: Connections, bytes_kept: int) -> None:
     """Cut a log that starts over to this many bytes."""
-    with translated_sql(database.path):
+    with typed_sql_errors(database.path):
         database.main.execute(f"PRAGMA journal_size_limit={bytes_kept}")
 
 
@@ -69,7 +69,7 @@ def restart_log(database: Connections, patience_ms: int) -> bool:
     False when a reader looks at an older moment for longer, or the disk is full.
     """
     try:
-        with database.only, translated_sql(database.path), _waiting(database, patience_ms):
+        with database.only, typed_sql_errors(database.path), _waiting(database, patience_ms):
             return not database.main.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
     except StoreFullError:
         return False
@@ -80,7 +80,7 @@ def truncate_log(database: Connections) -> int | None:
 
     None when a reader in the middle of a transaction holds on to it; it is not waited for.
     """
-    with database.only, translated_sql(database.path):
+    with database.only, typed_sql_errors(database.path):
         if database.in_memory:
             return 0
         size = _pragma(database, "page_size")
@@ -96,13 +96,13 @@ def vacuum(database: Connections) -> tuple[int, int, int]:
     Returns its bytes before, the bytes of these in free pages, and its bytes after. Writers wait
     meanwhile, and the log grows by as much as is left.
     """
-    with database.only, translated_sql(database.path):
+    with database.only, typed_sql_errors(database.path):
         database.ensure_writable()
         pages, free = _pragma(database, "page_count"), _pragma(database, "freelist_count")
         size = _pragma(database, "page_size")
         spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
         database.main.execute(f"PRAGMA temp_store={spill}")
-        with attaching(database.main):
+        with allow_attach(database.main):
             database.main.execute("VACUUM")
         database.main.execute("PRAGMA temp_store=MEMORY")
         return pages * size, free * size, _pragma(database, "page_count") * size
@@ -110,7 +110,7 @@ def vacuum(database: Connections) -> tuple[int, int, int]:
 
 def page_bytes(database: Connections) -> int:
     """Bytes of one page of the database."""
-    with translated_sql(database.path):
+    with typed_sql_errors(database.path):
         return _pragma(database, "page_size")
 
 

@@ -15,8 +15,13 @@ from spector.store.sqlite.damage import SQL_ERRORS
 from spector.store.sqlite.hardening import confine
 
 __all__ = [
-    "LEAST_LOG_BYTES", "configure", "connected", "connecting", "end_statements",
-    "has_opened", "leaves_statements",
+    "LEAST_LOG_BYTES",
+    "configure",
+    "connect_into",
+    "end_statements",
+    "has_opened",
+    "leaves_statements",
+    "open_connection",
 ]
 
 #: a longer log is cut to this much when it starts over, unless ``limit_log`` says otherwise
@@ -48,7 +53,9 @@ def configure(connection: sqlite3.Connection, path: str, *, writes: bool, syncs:
             )
 
 
-def connecting(kept: list[sqlite3.Connection], database: str, **options: Any) -> sqlite3.Connection:
+def connect_into(
+    kept: list[sqlite3.Connection], database: str, **options: Any
+) -> sqlite3.Connection:
     """Open a connection and put it into ``kept`` before an interrupt can lose it.
 
     A lost connection is in a reference cycle of its own, so it closes only when cycles are
@@ -59,11 +66,11 @@ def connecting(kept: list[sqlite3.Connection], database: str, **options: Any) ->
 
 
 @managed
-def connected(database: str, **options: Any) -> Iterator[sqlite3.Connection]:
+def open_connection(database: str, **options: Any) -> Iterator[sqlite3.Connection]:
     """A connection that is closed at the end."""
     kept: list[sqlite3.Connection] = []
     try:
-        yield connecting(kept, database, **options)
+        yield connect_into(kept, database, **options)
     except BaseException as error:
         if leaves_statements(error):
             end_statements(*kept)

@@ -26,14 +26,20 @@ from spector.store.sqlite import shared_descriptors
 from spector.store.sqlite.checkpoints import BUSY_TIMEOUT_MS, copy_log
 from spector.store.sqlite.connections import (
     configure,
-    connecting,
+    connect_into,
     end_statements,
     has_opened,
     leaves_statements,
 )
 from spector.store.sqlite.damage import SQL_ERRORS
 from spector.store.sqlite.journals import refuse_harm
-from spector.store.sqlite.reads import Latest, Pinning, Reading, end_failed, translated_sql
+from spector.store.sqlite.reads import (
+    ConnectionLease,
+    MainConnection,
+    SnapshotLease,
+    roll_back_open,
+    typed_sql_errors,
+)
 
 __all__ = ["Database"]
 
@@ -106,9 +112,8 @@ class Database(Sole):
         self._log_file = Watched(f"{path}-wal", _LOST_LOG, _LOST_LOG)
         #: raises when the writer's lock no longer keeps others out
         self.refuse_unlocked: Callable[[], None] = _need_no_lock
-        self.main: sqlite3.Connection
         try:
-            with translated_sql(path):
+            with typed_sql_errors(path):
                 self.main = self._connect(readonly=mode == "r")
                 if mode == "rw":
                     self.main.execute(f"PRAGMA synchronous={self._synchronous}")
@@ -120,8 +125,7 @@ class Database(Sole):
         if self.in_memory:
             uri = "file::memory:"
         else:
-            beside = [self.path + end for end in ("", "-wal", "-shm", "-journal")]
-            refuse_other_than_files(*beside)
+            refuse_other_than_files(*(self.path + end for end in ("", "-wal", "-shm", "-journal")))
             refuse_harm(self.path)
             self._refuse_unsafe()
             # names of files are bytes, and need not be text
@@ -131,7 +135,7 @@ class Database(Sole):
         shared_descriptors.hold(self.path, self)  # before SQLite has any lock on it
         made: list[sqlite3.Connection] = []
         try:
-            connection = connecting(
+            connection = connect_into(
                 made, uri, uri=True, check_same_thread=False, timeout=BUSY_TIMEOUT_MS / 1000,
                 cached_statements=256,
             )
@@ -241,7 +245,7 @@ class Database(Sole):
         """
         if self.relaxed:
             self._synchronous = "NORMAL"
-            with translated_sql(self.path):
+            with typed_sql_errors(self.path):
                 self.main.execute("PRAGMA synchronous=NORMAL")
 
     def close(self, *, failed: bool = False) -> None:
@@ -267,7 +271,7 @@ class Database(Sole):
         writes = self.main in self._connections and self not in _left_open
         if self._spoilt and writes and not self.in_memory and self._mode == "rw":
             for each in others:
-                end_failed(each)
+                roll_back_open(each)
             if not any(map(has_opened, others)):
                 with contextlib.suppress(*SQL_ERRORS, StoreError):
                     others.append(self._connect(readonly=True))
@@ -294,29 +298,28 @@ class Database(Sole):
         A database in memory gives a copy of its pages.
         """
         if self.in_memory:
-            with self.only, translated_sql(self.path):
+            with self.only, typed_sql_errors(self.path):
                 return MemoryFile(self.main.serialize())
-        return shared_descriptors.raw_file(
-            files, os.path.basename(self.path), self.path, self._file.identity
-        )
+        name = os.path.basename(self.path)
+        return shared_descriptors.raw_file(files, name, self.path, self._file.identity)
 
     def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A context in which every read by this thread sees one moment, that of the first read.
 
         ``COMMIT`` and ``BEGIN`` on the connection move on to a later moment.
         """
-        return Pinning(self)
+        return SnapshotLease(self)
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A connection for reads, exclusive to the caller until the context ends."""
-        return Reading(self)
+        return ConnectionLease(self)
 
-    def latest(self) -> Latest:
+    def latest(self) -> MainConnection:
         """The writing connection: it sees the latest commit and the open transaction's changes.
 
         In a reading process it is the connection that follows the writer.
         """
-        return Latest(self)
+        return MainConnection(self)
 
     def borrow(self, holder: object) -> sqlite3.Connection:
         """A reading connection of the pool, or a new one, for ``holder``."""
@@ -330,14 +333,14 @@ class Database(Sole):
                 connection = self._pool[-1]
                 del self._pool[-1]
         if connection is None:
-            with translated_sql(self.path):
+            with typed_sql_errors(self.path):
                 connection = self._connect(readonly=True)
         self._lent[id(connection)] = holder
         return connection
 
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Return a connection to the pool, unless it is in a transaction, which holds the log."""
-        end_failed(connection)
+        roll_back_open(connection)
         with self._pool_lock:
             self._lent.pop(id(connection), None)
             is_full = len(self._pool) >= _MOST_POOLED
@@ -364,7 +367,7 @@ class Database(Sole):
 
         After an interrupt it may be committed although this raises: read the catalog to know.
         """
-        with self.only if self.in_memory else contextlib.nullcontext(), translated_sql(self.path):
+        with self.only if self.in_memory else contextlib.nullcontext(), typed_sql_errors(self.path):
             self.roll_back()
             self.ensure_writable()
             turn = object()

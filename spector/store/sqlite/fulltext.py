@@ -13,7 +13,7 @@ import sqlite3
 from typing import Final
 from urllib.parse import quote
 
-from spector.store.sqlite.connections import connected
+from spector.store.sqlite.connections import open_connection
 from spector.store.sqlite.damage import SQL_ERRORS
 from spector.store.sqlite.hardening import confine
 
@@ -35,7 +35,7 @@ def what_seems_damaged(path: str) -> str | None:
     if path == ":memory:" or not has_room():
         return None
     try:
-        with connected(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True) as db:
+        with open_connection(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True) as db:
             confine(db)
             if problem_of_schema(db) is not None:
                 return "schema"
@@ -77,7 +77,7 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
     """
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     try:
-        with connected(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
+        with open_connection(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
             db.backup(copy)
             try:
                 copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
@@ -93,7 +93,7 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
 def has_room() -> bool:
     """Whether both the process and SQLite, which has a limit of its own, can get some memory."""
     try:
-        with connected(":memory:") as db:
+        with open_connection(":memory:") as db:
             half = (_ROOM_BYTES // 2,)
             (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
         return bool(len(bytearray(_ROOM_BYTES)) == length)

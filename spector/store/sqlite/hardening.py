@@ -14,7 +14,7 @@ from typing import Final
 
 from spector.errors import CatalogCorruptError
 
-__all__ = ["attaching", "confine", "refuse_foreign_code"]
+__all__ = ["allow_attach", "confine", "refuse_foreign_code"]
 
 #: larger than any value of ours; the most that a damaged length can make us read
 MOST_BYTES: Final = 256 << 20
@@ -46,7 +46,7 @@ def confine(connection: sqlite3.Connection) -> None:
             configure(number, value)
 
 
-class attaching:  # noqa: N801 - used like a function
+class allow_attach:  # noqa: N801 - used like a function
     """Let SQLite attach one file, as a VACUUM does internally."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

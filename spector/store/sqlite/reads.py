@@ -31,7 +31,13 @@ from spector.store.sqlite.damage import SQL_ERRORS
 from spector.store.sqlite.fulltext import what_seems_damaged
 
 __all__ = [
-    "Connections", "Latest", "Pinning", "Reading", "end_failed", "one_moment", "translated_sql",
+    "ConnectionLease",
+    "Connections",
+    "MainConnection",
+    "SnapshotLease",
+    "read_transaction",
+    "roll_back_open",
+    "typed_sql_errors",
 ]
 
 
@@ -41,7 +47,7 @@ _DAMAGED = (
 )
 
 
-class translated_sql:  # noqa: N801 - used like a function
+class typed_sql_errors:  # noqa: N801 - used like a function
     """Turn SQLite's errors into typed ones that name the file and the next step."""
 
     __slots__ = ("_path",)
@@ -132,14 +138,14 @@ class Connections(Protocol):
     def discard(self, connection: sqlite3.Connection, holder: object) -> None: ...
 
 
-class Reading(Resource):
+class ConnectionLease(Resource):
     """The connection of this thread's snapshot, a pooled one, or the only one in memory."""
 
     __slots__ = ("_borrowed", "_catalog", "_locked", "_translated")
 
     def __init__(self, catalog: Connections) -> None:
         self._catalog = catalog
-        self._translated = translated_sql(catalog.path)
+        self._translated = typed_sql_errors(catalog.path)
         self._borrowed: sqlite3.Connection | None = None
         #: whether the lock of a catalog in memory was taken
         self._locked: list[bool] = []
@@ -193,7 +199,7 @@ class Reading(Resource):
         self._borrowed = None
 
 
-class Latest:
+class MainConnection:
     """The connection that was opened first: it writes, or follows a writer."""
 
     __slots__ = ("_catalog",)
@@ -211,23 +217,23 @@ class Latest:
             if leaves_statements(error):
                 self._catalog.cut_off = True
                 end_statements(self._catalog.main)
-            translated_sql(self._catalog.path).__exit__(kind, error, trace)
+            typed_sql_errors(self._catalog.path).__exit__(kind, error, trace)
 
 
-class Pinning(Resource):
+class SnapshotLease(Resource):
     """A read transaction that every read by this thread joins until it ends."""
 
     __slots__ = ("_catalog", "_connection", "_reading")
 
     def __init__(self, catalog: Connections) -> None:
         self._catalog = catalog
-        self._reading = Reading(catalog)
+        self._reading = ConnectionLease(catalog)
 
     def __enter__(self) -> sqlite3.Connection:
         take(self)
         try:
             self._connection = self._reading.__enter__()
-            with translated_sql(self._catalog.path):
+            with typed_sql_errors(self._catalog.path):
                 self._connection.execute("BEGIN")
             self._catalog.pinned.connection = self._connection
         except BaseException:
@@ -246,7 +252,7 @@ class Pinning(Resource):
                 if self._connection.in_transaction:
                     self._connection.execute("COMMIT")
         finally:
-            end_failed(self._connection)
+            roll_back_open(self._connection)
             self._reading.__exit__(kind, error, trace)
             drop(self)
 
@@ -255,7 +261,7 @@ class Pinning(Resource):
         self._reading.abandon(error)  # it may be above this one on the stack, or gone already
 
 
-def end_failed(connection: sqlite3.Connection) -> None:
+def roll_back_open(connection: sqlite3.Connection) -> None:
     """Roll back a transaction that is still open, without hiding the error that came first."""
     if connection.in_transaction:
         with contextlib.suppress(*SQL_ERRORS):
@@ -263,7 +269,7 @@ def end_failed(connection: sqlite3.Connection) -> None:
 
 
 @managed
-def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """A read transaction on a connection that belongs to the caller alone.
 
     SQLite ends it itself after some errors; that hides no error of the caller.
@@ -274,4 +280,4 @@ def one_moment(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("COMMIT")
     finally:
-        end_failed(connection)
+        roll_back_open(connection)

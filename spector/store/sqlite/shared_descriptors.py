@@ -16,7 +16,7 @@ from typing import Any
 from spector.process import WeakList, managed
 from spector.store.files import File, Files, identity
 
-__all__ = ["held", "hold", "raw_file", "release"]
+__all__ = ["hold", "keep_open", "raw_file", "release"]
 
 _Identity = tuple[int, int]
 
@@ -72,7 +72,7 @@ class _Reader:
 
 
 @managed
-def held(path: str) -> Iterator[None]:
+def keep_open(path: str) -> Iterator[None]:
     """Hold the path until the context ends."""
     reader = _Reader()
     try:

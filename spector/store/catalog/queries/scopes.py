@@ -12,7 +12,7 @@ from typing import Final
 
 from spector.arguments import SCOPES
 from spector.records import MemoryRecord
-from spector.store.catalog.catalog import Catalog, chunked
+from spector.store.catalog.catalog import Catalog, id_chunks
 from spector.store.catalog.row_codec import Row
 
 __all__ = ["ANYBODY", "SCOPES", "Scope", "members"]
@@ -49,7 +49,7 @@ def members(catalog: Catalog, ids: Iterable[int], scope: Scope, *, inside: bool)
     within = " AND ".join(f"{name} IS ?" for name, _ in asked) or "1"
     values = tuple(value for _, value in asked)
     with catalog.reading() as db:
-        for chunk in chunked(sorted(ids)):
+        for chunk in id_chunks(sorted(ids)):
             marks = ",".join("?" * len(chunk))
             sql = f"SELECT id FROM record WHERE id IN ({marks}) AND ({within}) = ?"
             out.update(each for (each,) in db.execute(sql, (*chunk, *values, int(inside))))

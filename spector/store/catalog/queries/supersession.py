@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from spector.kernel.contract import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.process import keeps
-from spector.store.catalog.catalog import Catalog, chunked
+from spector.store.catalog.catalog import Catalog, id_chunks
 from spector.store.catalog.row_codec import Row, StoredRow
 
 __all__ = [
@@ -28,9 +28,9 @@ __all__ = [
     "TagParts",
     "has_ended",
     "has_windows",
+    "join_reserved_tags",
     "link_tags",
     "newer_than",
-    "reserved_last",
     "split_reserved_tags",
     "successors",
 ]
@@ -81,7 +81,7 @@ class TagParts(NamedTuple):
     until_ms: tuple[int | None, ...] = ()
 
 
-def reserved_last(
+def join_reserved_tags(
     own: tuple[str, ...], supersedes: Iterable[int], until_ms: tuple[int | None, ...]
 ) -> tuple[str, ...]:
     """Stored tags from their parts, the inverse of `split_reserved_tags`."""
@@ -121,7 +121,7 @@ def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...
     """id -> the living memories that supersede it, ascending; only ids that have any."""
     out: dict[int, list[int]] = {}
     with catalog.reading() as connection:
-        for chunk in chunked(ids):
+        for chunk in id_chunks(ids):
             marks = ",".join("?" * len(chunk))
             for tag, newer in connection.execute(
                 f"SELECT tag, id FROM record_tag WHERE tag IN ({marks}) ORDER BY id",
