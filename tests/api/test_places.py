@@ -249,7 +249,7 @@ def test_an_export_replaces_a_file_only_when_told_to(
     else:
         target.symlink_to(other if kind == "link" else tmp_path / "gone")
     with spector.open(tmp_path / "mind", embedder=None) as memory:
-        with pytest.raises(StoreExistsError, match="is there already") as caught:
+        with pytest.raises(StoreExistsError, match="already exists") as caught:
             memory.export(target)
         assert "overwrite=True" in caught.value.hint
         assert isinstance(caught.value, FileExistsError)

@@ -352,7 +352,7 @@ def test_a_mount_point_is_refused_before_anything_is_written(
     monkeypatch.setattr("spector.store.files.disk.DiskFiles.make_root", None)
     with pytest.raises(spector.StoreError, match="mount point") as caught:
         copy(mind, disk)
-    assert f"inside of it, '{disk}/copy'" in caught.value.hint
+    assert f"inside it, '{disk}/copy'" in caught.value.hint
     monkeypatch.undo()
     copy(mind, disk / "copy")
     assert spector.check(disk / "copy").ok

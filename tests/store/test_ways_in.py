@@ -39,7 +39,7 @@ def test_a_repair_does_not_write_into_the_store_that_it_reads(
 ) -> None:
     monkeypatch.chdir(mind.parent)
     before = sorted(mind.rglob("*"))
-    with pytest.raises(spector.InvalidInputError, match="inside of it or around it"):
+    with pytest.raises(spector.InvalidInputError, match="inside it, or a parent of it"):
         spector.repair("mind", where)
     assert sorted(mind.rglob("*")) == before
 

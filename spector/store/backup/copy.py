@@ -1,21 +1,21 @@
 """A consistent copy of a store, made while it is written to.
 
-The order is what makes it consistent. First the catalog is copied inside a read transaction of
-SQLite, together with a view of the partitions of that same moment. The view is pinned by its maps:
-a partition that a compaction replaces and unlinks meanwhile stays readable. Then the partitions are
-copied from those maps. Whatever a writer did to them in between is undone from the catalog's copy:
+The order makes it consistent. First the catalog is copied inside a read transaction of SQLite,
+together with a view of the partitions at the same moment. The maps of the view pin its files: a
+partition that a compaction replaces and unlinks meanwhile stays readable. Then the partitions are
+copied from those maps. What a writer did to them in between is undone from the catalog's copy:
 
-- records behind the catalog's count are not copied;
+- records beyond the catalog's count are not copied;
 - bytes 0..39 and the vector of a record never change, and a view has those of every record that it
-  counts (a reader's view lays the journal over what is not in place yet);
-- bytes 40..63 and the partition's header do change in place, so they are taken from the catalog,
-  which keeps them for every live record; a slot without a row is a tombstone.
+  counts (a reader's view applies the journal to what is not in place yet);
+- bytes 40..63 and the partition's header change in place, so they are taken from the catalog, which
+  has them for every live record; a slot without a row is a tombstone.
 
-The other order would not do: a catalog that is newer than the partitions names slots which were
-not there yet, and its journal may have been emptied by a checkpoint in between.
+The reverse order would be wrong: a catalog that is newer than the partitions names slots that were
+not there yet, and a checkpoint may have emptied its journal in between.
 
-So the copy needs no journal; it is what a checkpoint and a close would have left. It is proved by
-``check`` before it appears under its name. Nothing is written to the source.
+So the copy needs no journal; it is what a checkpoint and a close would have left. ``check`` proves
+it before it gets its name. Nothing is written to the source.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ def copy_store(
         force: replace a backup with changes that ``store`` does not have, too.
 
     Raises:
-        InvalidInputError: ``dest`` is the store itself, inside of it or around it, or the current
-        directory; or the store has a name beside ``dest`` that the copy passes through.
-        StoreExistsError: something is at ``dest`` that is not an untouched backup of this store, or
-            one of another state than ``store`` has been through.
+        InvalidInputError: ``dest`` is the store itself, inside it, a parent of it or the current
+            directory; or the store has a name beside ``dest`` that the copy uses temporarily.
+        StoreExistsError: something is at ``dest`` that is not an unused backup of this store, or is
+            a backup of a state that ``store`` has never been in.
         StoreLockedError: another copy to ``dest`` is being made.
-        StoreError: ``dest`` is a mount point, or somebody else's is in the way.
+        StoreError: ``dest`` is a mount point, or a file that is not ours is in the way.
         StoreFullError: no room. PartitionCorruptError, CatalogCorruptError: the store is damaged.
-        In each case ``dest`` is as it was, and what had been written is removed.
+        In each case ``dest`` is unchanged, and what had been written is removed.
     """
     started = time.perf_counter()
     store.ensure_usable()
@@ -117,7 +117,7 @@ def copy_store(
     with place.explained(store.where):
         place.refuse_harm(store.where)
         request = Request(store, replace=taken_ms is not None, force=force)
-        earlier = replaceable_backup(place, request)  # what is refused is not touched
+        earlier = replaceable_backup(place, request)  # a refused destination is not touched
         done = None
         if earlier is not None and not place.is_passed_through():
             done = unchanged_backup(earlier, request, progress)
@@ -132,7 +132,7 @@ def copy_store(
 
 
 class _Copy:
-    """One copy on its way from a store to a place."""
+    """One copy of a store while it is made."""
 
     def __init__(
         self, store: Store, place: Place, files: DiskFiles, older: EarlierBackup | None,
@@ -168,13 +168,13 @@ class _Copy:
         )
 
     def _build(self) -> None:
-        """Copy and verify. What was taken over may have rotted; then all is copied anew."""
+        """Copy and verify. If a reused file turns out to be damaged, everything is copied again."""
         for reuse in (self._older is not None, False):
             self._done = CopyCounts()
             clear(self._files)
             view = self._copy_catalog()
             self._copy_partitions(view, reuse=reuse)
-            del view  # and with it the maps of what was compacted away meanwhile
+            del view  # and with it the maps of files that were compacted away meanwhile
             report = self._check()
             if not report.problems:
                 break
@@ -187,7 +187,7 @@ class _Copy:
     # -- the catalog --------------------------------------------------------------------------
 
     def _copy_catalog(self) -> View:
-        """Copy the catalog page by page; returns the partitions of the moment that it shows."""
+        """Copy the catalog page by page; returns the view of the same moment."""
         self._files.open(CATALOG_NAME, create=True).close()  # with our permissions
         path = f"{self._files.root}/{CATALOG_NAME}"
         with self._store.snapshot() as view, self._store.catalog.reading() as source:
@@ -209,10 +209,10 @@ class _Copy:
         return view
 
     def _settle_catalog(self, path: str) -> None:
-        """What holds for the source's files or its process does not hold for the copy.
+        """Remove what is true of the source's files or process, but not of the copy.
 
-        SQLite syncs nothing here, because it does not say so when that fails while it closes: the
-        one sync of this file is ours, and what is not durable after it is no copy.
+        SQLite syncs nothing here, because it hides a failure while it closes. The only sync of this
+        file is ours, and a copy that is not durable after it is refused.
         """
         catalog = Catalog(path, mode="rw", durability="none")
         try:
@@ -223,8 +223,8 @@ class _Copy:
                     put_meta(db, {schema.BACKUP_NOTE: json.dumps({"taken_ms": self._taken_ms})})
             if truncate_log(catalog) is None:
                 raise StoreError(
-                    f"somebody else has opened {path}, which is not complete yet",
-                    hint="let nothing else look at it meanwhile, then try again",
+                    f"another program has opened {path}, which is not complete yet",
+                    hint="close it there, then try again",
                 )
         finally:
             catalog.close()  # the last connection removes the log
@@ -250,12 +250,12 @@ class _Copy:
         return PARTITION_HEADER_BYTES + row.slots * self._store.stride
 
     def _reuse(self, row: SegmentRow) -> bool:
-        """Take an unchanged partition over from the backup that this one replaces.
+        """Reuse an unchanged partition of the backup that this one replaces.
 
         Equal rows mean equal bytes: every transaction that touches a partition gives its row a
-        change counter that never comes again. The file is shared for as long as both backups are
-        there, which is safe only because the older one is locked by us and about to be removed. Two
-        stores that stay must never share one: its mutable halves are rewritten in place.
+        change counter that is never used again. Both backups share the file for a moment. This is
+        safe only because we hold the lock of the older one, which is about to be removed; two
+        stores that stay must never share a file, whose mutable halves are rewritten in place.
         """
         if self._older is None or self._older.rows.get(row.path) != row:
             return False
@@ -273,7 +273,7 @@ class _Copy:
         return True
 
     def _is_sound(self, row: SegmentRow) -> bool:
-        """Whether the file that was taken over has the header of its row."""
+        """True when the reused file has the header that its row implies."""
         file = self._files.open(row.path, writable=False)
         try:
             return file.read_at(0, PARTITION_HEADER_BYTES) == self._header(row)
@@ -328,7 +328,7 @@ class _Copy:
 
 
 def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> Iterator[Bytes]:
-    """Copies of a partition's records, with the mutable halves that the catalog has for them."""
+    """Copies of a partition's records with the mutable halves of the catalog."""
     if records is None:
         return
     for first in range(0, row.slots, _SLOTS_AT_ONCE):
@@ -346,7 +346,7 @@ def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> I
             )
         slots = np.array([slot - first for slot, _ in found], dtype=np.intp)
         halves = b"".join(half for _, half in found)
-        block[:, MUTABLE_OFFSET] |= int(Flag.TOMBSTONE)  # whatever has no row is dead
+        block[:, MUTABLE_OFFSET] |= int(Flag.TOMBSTONE)  # a slot without a row is dead
         block[slots, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(
             halves, dtype=np.uint8
         ).reshape(-1, MUTABLE_BYTES)

@@ -1,8 +1,8 @@
-"""Where a copy is to be, the names beside it that it passes through, and what must stay untouched.
+"""The destination of a copy, the names beside it that it uses, and what must not be touched.
 
-Whatever has one of those names is emptied or renamed. So everything that could be somebody's is
-refused before anything changes: the store that is copied, links, what belongs to another user, and
-directories that hold other things than a copy leaves behind.
+Whatever has one of those names is emptied or renamed. So everything that could have another owner
+is refused before anything changes: the store that is copied, links, files of another user, and
+directories with other files than a copy leaves behind.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _RENAME: Final = "rename it or move it away, or choose another destination"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A destination, and the names beside it that a copy passes through."""
+    """A destination, and the names beside it that a copy uses temporarily."""
 
-    #: where the copy is to be; without symbolic links
+    #: the path of the copy, without symbolic links
     target: str
     #: where it is built
     staging: str
-    #: where the older copy is for a moment, if two names cannot be exchanged
+    #: where the older copy is for a moment if two names cannot be exchanged
     aside: str
 
     @classmethod
@@ -55,30 +55,29 @@ class Place:
         return cls(target, *(os.path.join(parent, each) for each in beside))
 
     def refuse_harm(self, source: str) -> None:
-        """Raise, before anything has changed, when a copy of ``source`` to here would destroy.
+        """Raise, before anything has changed, when a copy of ``source`` would destroy something.
 
         Raises:
-            InvalidInputError: the source has one of the three names, is in one or around one; or
-            the destination is the current directory.
-            StoreError: something that no copy has left has a name that this one passes through;
-            or the destination is a mount point, which cannot be replaced.
+            InvalidInputError: the source has one of the three names, is in one or a parent of one;
+                or the destination is the current directory.
+            StoreError: one of the names is taken by something that no copy has left, or the
+                destination is a mount point, which cannot be replaced.
         """
         if _overlap(self.target, source):
             raise InvalidInputError(
-                f"{self.target} is the store itself, inside of it or around it",
+                f"{self.target} is the store itself, inside it, or a parent of it",
                 hint="choose a directory beside it, best on another disk",
             )
         for name in (self.staging, self.aside):
             if _overlap(name, source):
                 raise InvalidInputError(
-                    f"{os.path.realpath(source)} is where a copy to {self.target} is built or has"
-                    " its older copy, which would remove it",
+                    f"{os.path.realpath(source)} is a temporary name of a copy to {self.target},"
+                    " which would remove it",
                     hint=f"rename {name} first, or choose another destination",
                 )
         if _is_current(self.target):
             raise InvalidInputError(
-                f"{self.target} is the current directory, which a copy would put another one in"
-                " place of",
+                f"{self.target} is the current directory, which a copy would replace",
                 hint="go to another directory (cd ..) and name it from there",
             )
         if look_at(self.target) in (Found.EMPTY, Found.DIRECTORY) and _is_mount(self.target):
@@ -87,7 +86,7 @@ class Place:
             refuse_strange(name)
 
     def is_passed_through(self) -> bool:
-        """Whether a copy that was killed, or is being made, has left something beside it."""
+        """True when a killed copy, or one being made, has left something beside the destination."""
         return any(look_at(name) is not Found.NOTHING for name in (self.staging, self.aside))
 
     def refuse_taken(self) -> None:
@@ -107,9 +106,9 @@ class Place:
             )
 
     def put_back(self) -> None:
-        """If a crash came between two renames, the older copy gets its name back.
+        """Give the older copy its name back after a crash between two renames.
 
-        Only for whoever has the lock: another one may be between the two right now.
+        The caller must hold the lock: another copy may be between the two right now.
         """
         free = look_at(self.target) in (Found.NOTHING, Found.EMPTY)
         if free and look_at(self.aside) is not Found.NOTHING:
@@ -117,14 +116,14 @@ class Place:
             put_in_place(self.aside, self.target)
 
     def drop_aside(self) -> None:
-        """Remove an older copy that a crash has left, of which a newer one is in its place."""
+        """Remove an older copy that a crash has left beside the newer one."""
         if look_at(self.aside) is not Found.NOTHING:
             refuse_strange(self.aside)
             remove_tree(self.aside)
 
     @contextlib.contextmanager
     def explained(self, source: str) -> Iterator[None]:
-        """In here no error about the copy sends people to check the store that is copied."""
+        """Errors about the copy get a hint about the destination, not one about the source."""
         try:
             yield
         except StoreError as error:
@@ -136,13 +135,12 @@ class Place:
 
 
 def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> str:
-    """Where a file of the user's choosing goes; ``source`` is the store that it is made from.
+    """The path of a file that the user names; ``source`` is the store that it is made from.
 
     Raises:
         StoreExistsError: a file or a link is there, and it is not to be replaced.
-        InvalidInputError: no file can be called that, the store has it within, any store has files
-        of that name there, or something that is no file is there: a device, a pipe, a directory, or
-        a link to one.
+        InvalidInputError: the name is impossible, inside the store or that of a file of a store; or
+            a device, a pipe, a directory or a link to one is there.
     """
     target = parse_path(path, "target")
     folder, name = os.path.split(target)
@@ -150,31 +148,31 @@ def file_beside(path: object, source: str | None, *, overwrite: bool = True) -> 
         folder = os.path.realpath(folder)
     if source is not None and _is_within(folder, os.path.realpath(source)):
         raise InvalidInputError(
-            f"{target} is in the store itself", hint=f"choose a file outside of {source}"
+            f"{target} is in the store itself", hint=f"choose a file outside {source}"
         )
     if _OURS.fullmatch(name):
         for root in (folder, os.path.dirname(folder)):
             if os.path.exists(os.path.join(root, "catalog.db")):
                 raise InvalidInputError(
-                    f"{target} is a name of a file of the store at {root}",
+                    f"{target} has the name of a file of the store at {root}",
                     hint="choose another name",
                 )
-    with contextlib.suppress(OSError):  # nothing is there, or whoever writes it says why
+    with contextlib.suppress(OSError):  # nothing is there, or writing it says why
         if not name or not stat.S_ISREG(os.stat(target).st_mode):
             raise InvalidInputError(
-                f"{target} is no file, and would be replaced by one",
+                f"{target} is not a file, and would be replaced by one",
                 hint="name a file; spector export PATH - writes to standard output",
             )
     if not overwrite and os.path.lexists(target):
         raise StoreExistsError(
-            f"{target} is there already",
+            f"{target} already exists",
             hint="choose another name; overwrite=True replaces it",
         )
     return target
 
 
 def _is_within(folder: str, root: str) -> bool:
-    """True when a directory is the root or below it, by name or, where it is mounted, by number."""
+    """True when a directory is the root or below it, by name or by inode."""
     known = identity(root)
     parents = [PurePath(folder), *PurePath(folder).parents]
     return any(
@@ -184,13 +182,13 @@ def _is_within(folder: str, root: str) -> bool:
 
 
 def refuse_strange(path: str, *, mine: bool = True) -> None:
-    """Raise unless nothing is at ``path``, or a directory in which only a copy of ours can be.
+    """Raise unless ``path`` is free or a directory with nothing but files of a copy.
 
-    ``mine``: it has to belong to this user, too. (Some network file systems give what we have just
-    made to somebody else.)
+    ``mine``: it has to belong to this user, too. (Some network file systems give new files to
+    another user.)
 
     Raises:
-        StoreError: it says what is there.
+        StoreError: it names what is there.
     """
     with translate_os_errors("look at", path):
         try:
@@ -198,25 +196,25 @@ def refuse_strange(path: str, *, mine: bool = True) -> None:
         except FileNotFoundError:
             return
     if not stat.S_ISDIR(status.st_mode):
-        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "no directory"
-        raise StoreError(f"{path} is {what}; a copy would pass through this name", hint=_RENAME)
+        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a directory"
+        raise StoreError(f"{path} is {what}; a copy uses this name", hint=_RENAME)
     if mine and status.st_uid != os.geteuid():
         raise StoreError(
-            f"{path} belongs to another user; a copy would pass through this name", hint=_RENAME
+            f"{path} belongs to another user; a copy uses this name", hint=_RENAME
         )
     strange = stranger_in(path)
     if strange is not None:
         raise StoreError(
-            f"{path} holds {strange}, which no copy of a store has left there; a copy would pass"
-            " through this name", hint=_RENAME,
+            f"{path} has {strange} in it, which no copy of a store has left there; a copy uses"
+            " this name", hint=_RENAME,
         )
 
 
 def stranger_in(root: str, *, links: bool = False) -> str | None:
-    """The name of something below ``root`` that is in no copy of a store; None when there is none.
+    """The name of something below ``root`` that no copy of a store has; None if there is none.
 
-    What is neither a file nor a directory is strange whatever its name. So is a link, unless
-    ``links``: removing one loses nothing.
+    Anything but a file or directory counts whatever its name. So does a link, unless ``links``:
+    removing one loses nothing.
     """
     waiting = [""]
     with translate_os_errors("list", root):
@@ -241,14 +239,14 @@ def _is_ours(entry: os.DirEntry[str], name: str) -> bool:
 
 
 def _short(name: str) -> str:
-    """``name``, or a shorter one that only depends on it where nothing more fits around it."""
+    """``name``, or a shorter name derived from it where the longer names would not fit."""
     if len(os.fsencode(f".{name}.spector-incomplete")) <= _NAME_MAX:
         return name
     return f"{name[:40]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
 
 
 def _overlap(one: str, other: str) -> bool:
-    """True when two paths are the same directory, by name or by number, or one is in the other."""
+    """True when two paths are one directory, by name or inode, or one contains the other."""
     mine, theirs = PurePath(one), PurePath(os.path.realpath(other))
     if mine.is_relative_to(theirs) or theirs.is_relative_to(mine):
         return True

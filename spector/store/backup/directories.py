@@ -1,8 +1,8 @@
-"""Whole directories: what is at a path, and how a finished one is put there at once.
+"""Whole directories: what is at a path, and how a finished one gets its name at once.
 
 A copy of a store is built in a directory beside its destination and then renamed, so the
-destination never shows half of it. Over an older copy both change names in one step where the
-system can do that (Linux, ``renameat2``), and in two elsewhere.
+destination never shows half a copy. An older copy is exchanged in one step where the system can
+(Linux, ``renameat2``), and in two steps elsewhere.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def look_at(path: str) -> Found:
 
 
 def is_sole(path: str) -> bool:
-    """Whether a file has this name only, and is reached through no link."""
+    """True when a file has only this name and is reached through no link."""
     with translate_os_errors("look at", path):
         try:
             status = os.lstat(path)
@@ -68,10 +68,10 @@ def is_sole(path: str) -> bool:
 
 
 def share(source: str, target: str) -> None:
-    """Give a file a second name. Only for a source that is about to go: bytes are shared.
+    """Give a file a second name. Only for a source that is about to be removed.
 
-    Refused for a file that has other names already (``cp -al`` of a backup), or is reached through
-    a link: it belongs to somebody who stays.
+    A file that has other names already (``cp -al`` of a backup) or is reached through a link is
+    refused, because its other owner stays.
     """
     with translate_os_errors("link", target):
         if os.stat(source).st_nlink != 1 or os.path.realpath(source) != source:
@@ -99,21 +99,21 @@ def mounted(target: str) -> StoreError:
     """The error for a directory that cannot be replaced, because a disk is mounted there."""
     return StoreError(
         f"{target} is a mount point: nothing can be put in its place",
-        hint=f"name a directory inside of it, {shlex.quote(os.path.join(target, 'copy'))}"
+        hint=f"name a directory inside it, {shlex.quote(os.path.join(target, 'copy'))}"
         " for instance",
     )
 
 
 def put_instead(place: Place) -> None:
-    """The finished directory takes the name of the older one, which is removed.
+    """Give the finished directory the name of the older one, which is removed.
 
-    What cannot be removed is left to the next copy to the same place: the new one is complete.
+    What cannot be removed is left to the next copy: the new one is complete.
     """
     _sync_tree(place.staging)
     if _exchange(place.staging, place.target):
         try:
             _sync(os.path.dirname(place.target))
-        except StoreError:  # after a power cut the older one may have its name back: it stays
+        except StoreError:  # a power cut may give the older one its name back, so it stays
             with contextlib.suppress(OSError):
                 os.rename(place.staging, place.aside)
             raise
@@ -133,9 +133,9 @@ def put_instead(place: Place) -> None:
 
 
 def remove_tree(root: str) -> None:
-    """Remove a directory and everything in it; a link in it goes, not what it leads to.
+    """Remove a directory and everything in it; of a link only the link.
 
-    LOCK goes last: whoever could make it anew earlier would build between what is being removed.
+    LOCK goes last: without it another copy could start building among the files being removed.
     """
     lock = os.path.join(root, LOCK_NAME)
     with translate_os_errors("remove", root):
@@ -160,7 +160,7 @@ def remove_tree(root: str) -> None:
 
 
 def missing_above(path: str) -> list[str]:
-    """The directories above ``path`` that are not there, lowest first."""
+    """The missing parents of ``path``, lowest first."""
     found = []
     above = os.path.dirname(path)
     while above != os.path.dirname(above) and not os.path.lexists(above):
@@ -170,7 +170,7 @@ def missing_above(path: str) -> list[str]:
 
 
 def remove_folders(paths: Iterable[str]) -> None:
-    """Remove directories, lowest first, up to the first that holds something."""
+    """Remove directories, lowest first, up to the first that is not empty."""
     with contextlib.suppress(OSError):
         for path in paths:
             os.rmdir(path)
@@ -193,7 +193,7 @@ def _exchange(one: str, other: str) -> bool:
 
 
 def _sync_tree(root: str) -> None:
-    """Make the names in a directory and below durable; the files have been synced one by one."""
+    """Make the names in a directory tree durable; its files have been synced one by one."""
     for directory, _, _ in os.walk(root, topdown=False):
         _sync(directory)
 

@@ -39,7 +39,7 @@ NOTES = (schema.UNSYNCED, schema.RELAXED_LOG, schema.BACKUP_NOTE)
 
 @dataclass(slots=True)
 class CopyCounts:
-    """What a finished copy is."""
+    """Counts of a finished copy."""
 
     records: int = 0
     partitions: int = 0
@@ -50,7 +50,7 @@ class CopyCounts:
 
 @dataclass(frozen=True, slots=True)
 class EarlierBackup:
-    """The untouched backup at the destination, which is locked meanwhile."""
+    """The unused backup at the destination, which is locked meanwhile."""
 
     path: str
     rows: dict[str, SegmentRow]
@@ -80,10 +80,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """All that changes in a catalog when anything does; equal ones say the same of every memory.
+    """What changes in a catalog with any change; equal states mean equal memories.
 
-    Each commit that changes a memory takes the counter to a value that never comes again. What is
-    due to be erased changes without one, and with it what deleted pages still say.
+    Each commit that changes a memory moves the counter to a value that is never used again. Due
+    erasures change without one, and with them the content of deleted pages.
     """
 
     lineage: Lineage
@@ -108,10 +108,10 @@ class _State:
 def unchanged_backup(
     files: DiskFiles, request: Request, progress: Progress | None
 ) -> CopyCounts | None:
-    """The backup at the destination where nothing has changed since it was made; else None.
+    """The backup at the destination if the store has not changed since; else None.
 
-    It is verified like a new one, and stays as it is. One with a file that it shares, or that does
-    not stand the proof, is made anew.
+    It is verified like a new one and stays as it is. One that shares a file, or fails the check, is
+    made again.
     """
     store = request.store
     with without_writer(files.root):
@@ -141,10 +141,10 @@ def unchanged_backup(
 
 @managed
 def held_backup(place: Place, request: Request) -> Iterator[EarlierBackup | None]:
-    """What is at the destination, if it may be replaced.
+    """The backup at the destination, locked; None where the destination is free.
 
     Raises:
-        StoreExistsError: it may not. StoreLockedError: somebody writes to it.
+        StoreExistsError: what is there may not be replaced. StoreLockedError: it is being written.
     """
     files = replaceable_backup(place, request)
     if files is None:
@@ -160,7 +160,7 @@ def held_backup(place: Place, request: Request) -> Iterator[EarlierBackup | None
 
 
 def replaceable_backup(place: Place, request: Request) -> DiskFiles | None:
-    """The backup at the destination, or None where it is free; nothing is touched.
+    """The backup at the destination, or None where it is free. Changes nothing.
 
     Raises:
         StoreExistsError: what is there may not be replaced.
@@ -173,7 +173,7 @@ def replaceable_backup(place: Place, request: Request) -> DiskFiles | None:
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):
         raise _is_taken(place.target, "a directory that holds something else")
-    _rows_of_backup(files, request)  # what is not ours does not even get a lock file
+    _rows_of_backup(files, request)  # another program's directory does not even get a lock file
     strange = stranger_in(place.target, links=True)
     if strange is not None:
         raise StoreExistsError(
@@ -203,7 +203,7 @@ def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]
 
 @managed
 def frozen_catalog(files: DiskFiles) -> Iterator[Catalog]:
-    """The catalog of a directory in which nobody writes, without making files beside it."""
+    """The catalog of a directory that no process writes to; makes no files beside it."""
     catalog = Catalog(
         f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True
     )

@@ -1,8 +1,8 @@
-"""Building a directory beside the place where it is to appear: one at a time, whole or not at all.
+"""Build a directory beside its destination: one at a time, whole or not at all.
 
-A run that was killed leaves its directory behind, under a name that only depends on the place. The
-lock in it died with the process, so the next run to the same place takes it over and empties it,
-unless somebody has taken it for a store and written to it.
+A killed run leaves its directory behind, under a name that depends only on the destination. Its
+lock died with the process, so the next run to the same destination takes the directory over and
+empties it, unless it has been opened as a store and written to.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["building", "clear", "staged"]
 
 @managed
 def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
-    """An empty directory with its lock, which takes its place when the block has come to its end.
+    """An empty directory with its lock, which is moved to the destination at the end of the block.
 
-    When the block fails, everything in it goes; the place is as it was.
+    When the block fails, the directory is removed and the destination is unchanged.
 
     Raises:
-        StoreLockedError: another one is being made for the same place.
-        StoreExistsError: something is at the place.
+        StoreLockedError: another copy to the same destination is being made.
+        StoreExistsError: something is at the destination.
     """
     place.refuse_taken()
     with staged(place) as (files, lock):
@@ -43,19 +43,19 @@ def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
 
 @managed
 def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
-    """An empty directory with its lock, which the block has to put in its place.
+    """An empty directory with its lock, which the block has to move to the destination.
 
-    When the block fails, everything in it goes, and so do the directories made above it. Before it
-    begins, what a crash between two renames has left is put back.
+    When the block fails, the directory and the parents made for it are removed. Before it begins, a
+    crash between two renames is undone.
 
     Raises:
-        StoreLockedError: another one is being made for the same place.
-        StoreExistsError: what is in the way has been in use as a store since.
-        StoreError: what is in the way was left by no copy.
+        StoreLockedError: another copy to the same destination is being made.
+        StoreExistsError: the directory in the way has been used as a store.
+        StoreError: what is in the way was not left by a copy.
     """
     made = missing_above(place.target)
     try:
-        refuse_strange(place.staging)  # it does not even get a lock file
+        refuse_strange(place.staging)  # a foreign directory does not even get a lock file
         _refuse_used(place, read_durable_mark(place.staging))
         files = DiskFiles(place.staging)
         if files.root != place.staging:
@@ -63,7 +63,7 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
         files.make_root()
         lock = _claim(files, place)
         try:
-            refuse_strange(place.staging, mine=False)  # now nobody who builds here changes it
+            refuse_strange(place.staging, mine=False)  # no other copy changes it from here on
             _refuse_used(place, lock.mark)
             with _removed_on_failure(place):
                 place.put_back()
@@ -81,27 +81,27 @@ def _removed_on_failure(place: Place) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with contextlib.suppress(StoreError):  # what went wrong first is what matters
+        with contextlib.suppress(StoreError):  # the first error matters
             remove_tree(place.staging)
         raise
 
 
 def _claim(files: DiskFiles, place: Place) -> WriterLock:
-    """Who has the lock builds here; leftovers are of somebody dead."""
+    """Take the lock of the directory; leftovers in it are of a dead process."""
     try:
         lock = WriterLock(files.root, speaks=False)
     except StoreLockedError as error:
         raise _busy(place) from error
-    if not files.exists(LOCK_NAME):  # the other one finished between our two steps
+    if not files.exists(LOCK_NAME):  # another copy finished between our two steps
         lock.release()
         raise _busy(place)
     return lock
 
 
 def _refuse_used(place: Place, mark: DurableMark | None) -> None:
-    """Raise for a store that somebody has opened to write: what it has learned may be only there.
+    """Raise for a store that has been opened to write: its new memories may be nowhere else.
 
-    What a killed copy has left may be complete, and only its name keeps people from using it.
+    The remains of a killed copy may be complete, and only its name keeps it from being used.
     """
     if mark is not None:
         raise StoreExistsError(
@@ -112,7 +112,7 @@ def _refuse_used(place: Place, mark: DurableMark | None) -> None:
 
 
 def clear(files: DiskFiles) -> None:
-    """Remove what somebody left, but the lock."""
+    """Remove everything but the lock."""
     for name in files.listing():
         if name != LOCK_NAME:
             files.remove(name)
