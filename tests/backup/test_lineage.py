@@ -135,7 +135,7 @@ def test_a_store_that_lost_commits_is_no_source_of_a_backup(
         spector.restore(dead, tmp_path / "restored")
     assert len(_texts(copy)) == 11
     (dead / "LOCK").unlink()
-    with pytest.raises(CatalogCorruptError, match="more commits behind"):
+    with pytest.raises(CatalogCorruptError, match="more commits after"):
         _back_up(dead, copy)
 
 

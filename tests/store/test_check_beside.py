@@ -120,7 +120,7 @@ def test_a_partition_whose_commit_has_not_come_is_a_note(tmp_path: Path, what: s
     report = spector.check(path)
     assert report.ok, report.problems
     assert [note.file for note in report.notes] == [str(strange.relative_to(path))]
-    assert "commit has not come" in report.notes[0].message
+    assert "not committed yet" in report.notes[0].message
     with spector.open(path, embedder=None) as memory:
         assert memory.check().ok
     assert not strange.exists()

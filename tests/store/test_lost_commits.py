@@ -204,7 +204,7 @@ def test_old_catalog_that_is_put_back_under_changed_metadata_is_refused(
 def test_commits_behind_a_flip_refuse_the_opening(updated: Path, frame: int) -> None:
     _flip(updated, frame)
     _without_lock(updated)
-    _refused(updated, "or more commits behind")
+    _refused(updated, "or more commits after")
     problems = {(p.file, p.offset) for p in spector.check(updated).problems if p.code == "I18"}
     assert problems == {("catalog.db-wal", 32 + frame % _frames(updated) * FRAME)}
 
@@ -219,7 +219,7 @@ def test_catalog_that_lost_even_its_tables_is_not_taken_for_an_unfinished_one(
     shutil.rmtree(dead / "episodic")
     _flip(dead, 3)
     for mode in ("r", "rw"):
-        with pytest.raises(CatalogCorruptError, match="or more commits behind"):
+        with pytest.raises(CatalogCorruptError, match="or more commits after"):
             open_tiny(str(dead), mode=mode)
     assert not spector.check(dead).ok
 

@@ -144,7 +144,7 @@ def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_
     assert first.ok, first.problems
     noted = {note.where: note.message for note in first.notes if note.where.endswith(".mem")}
     assert "later moment" in noted.pop("semantic/semantic-000.mem")
-    assert any("took back" in message for message in noted.values()), noted
+    assert any("has undone" in message for message in noted.values()), noted
     with open_tiny(str(cut), mode="r") as memory:
         assert texts_of(memory) == before
         assert memory.recall(vector=vector_of("m2"), k=1, profile="similarity")[0].text == "m2"

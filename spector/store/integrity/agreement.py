@@ -1,12 +1,12 @@
-"""Whether the tables of a catalog know of the same memories, before everybody is asked for.
+"""Prove that the tables of a catalog have the same memories, before a walk over all of them.
 
-One memory has a row in the table of memories, one in that of texts and one in the index of places,
-and its partition counts it. SQLite proves none of that: a flipped bit in the key of a row leads the
-search for it astray, and whoever joins the tables passes over the memory without a word. Whoever
-reads one memory by id is told by ``Catalog.refuse_hidden``; whoever asks for all that there are
-cannot be told by what is missing, so counts are compared first, and sums of the ids: a key that
-damage has made that of a neighbour leaves every count as it was. It takes 40 ms for 150,000 short
-memories, and twice that for texts of 800 letters, whose pages it reads.
+A memory has a row in the table of records, one in the table of texts and one in the index of
+places, and its partition counts it. SQLite does not prove this: a flipped bit in the key of a row
+misleads the search for it, and a join silently skips the memory. For one id,
+``Catalog.refuse_hidden`` raises. A walk cannot notice what is missing, so counts and sums of ids
+are compared first: a key that damage has turned into a neighbour's leaves every count unchanged.
+This takes 40 ms for 150,000 short memories, and twice that for texts of 800 characters, whose pages
+it reads.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ def refuse_disagreement(
     catalog: Catalog, damaged: list[int] | None = None, *, opening: bool = False,
     trusted_s: float = 0.0,
 ) -> None:
-    """Raise when a walk over all memories would pass over one, or a partition counts others.
+    """Raise when a walk over all memories would skip one, or a partition counts others.
 
     Args:
-        damaged: ids of memories that cannot be reached are put here; None raises.
-        opening: nobody else uses the catalog yet, so its first connection does.
-        trusted_s: what was proved so many seconds ago is not proved again.
+        damaged: collects the ids of memories that cannot be reached; None raises.
+        opening: the catalog is not shared yet, so its first connection is used.
+        trusted_s: a proof of at most so many seconds ago is not repeated.
 
     Raises:
-        CatalogCorruptError: tables do not know of the same memories, or not of as many as the
-            partitions count (whatever ``damaged`` is, since then nobody knows which).
+        CatalogCorruptError: the tables have different memories, or not as many as the partitions
+            count; the latter even with ``damaged``, because the ids are then unknown.
     """
     began_s = time.monotonic()
     if began_s - catalog.agreed_s < trusted_s:
@@ -79,18 +79,18 @@ def refuse_disagreement(
         return
     if hidden:
         names = ", ".join(map(str, hidden[:_NAMED])) + (", ..." if len(hidden) > _NAMED else "")
-        problem = f"some of its tables know the memories {names}, others do not find them"
+        problem = f"the memories {names} are in some of its tables and not in others"
     elif differ:
-        problem = "its tables have the same number of memories, but not the same ones"
+        problem = "its tables have equally many memories, but not the same ones"
     else:
         problem = f"{counted(records[0], 'memory')}, but the partitions' counts add up to {total}"
     raise CatalogCorruptError(f"{catalog.path}: {problem}", hint=recovery_hint(None))
 
 
 def refuse_damage(catalog: Catalog) -> None:
-    """Raise when anything in a catalog is not what was written: what a filter cannot be trusted on.
+    """Raise when anything in a catalog is damaged, so that a filter could miss memories.
 
-    Reads all of it, pages, seals, tags and words, like ``check`` does: 16 s a million.
+    Reads all pages, seals, tags and words, as ``check`` does: 16 s for a million memories.
 
     Raises:
         CatalogCorruptError: naming the first problem, and how many there are.
@@ -103,6 +103,6 @@ def refuse_damage(catalog: Catalog) -> None:
         first = found.problems[0].message
         more = f", and {found.unlisted} more" if found.unlisted else ""
         raise CatalogCorruptError(
-            f"{catalog.path}: {first}{more}; a filter could pass over what is damaged",
+            f"{catalog.path}: {first}{more}; a filter could miss what is damaged",
             hint=recovery_hint(None),
         )

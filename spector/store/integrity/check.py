@@ -1,4 +1,4 @@
-"""Proof that a store is whole: every header, checksum, row, count and word."""
+"""Check that a store is whole: every header, checksum, row, count and word."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from spector.store.words import is_words, notes_on_words
 __all__ = ["check_files", "check_settled"]
 
 _OWN = {LOCK_NAME, CATALOG_NAME, LOG_NAME, f"{CATALOG_NAME}-shm"}
-#: what was found there stays: partitions are looked at again, because a writer is ahead with them
+#: findings here are final; partitions are checked again, because a writer may be ahead with them
 _SETTLED = {CATALOG_NAME, LOG_NAME}
 
 
@@ -45,10 +45,10 @@ def check_files(
 ) -> CheckReport:
     """Check a store from its files alone; changes nothing.
 
-    All of it is one read transaction, because the catalog is to be of one moment. Until it ends, a
-    writer's log grows, and slots and files that changes have left stay where they are.
+    The whole check is one read transaction, so that the catalog is of one moment. Until it ends, a
+    writer's log grows, and retired slots and files stay.
 
-    The journal counts as part of the partitions: what it holds is laid over their bytes first.
+    The journal is part of the partitions: it is applied to their bytes first.
     docs/manual/store-care.md explains the code of each problem. Notes have the code N1: a scan
     index or a file of words that cannot be used and will be rebuilt, or a replaced file that will
     be removed.
@@ -66,7 +66,7 @@ def check_files(
         with found.as_missing(LOCK_NAME):
             catalog.refuse_unlocked()
         meta = catalog.validate()
-        # a power cut may have taken commits back; our own writer has reconciled that when it opened
+        # a power cut may have undone commits; a writer of this process has reconciled that already
         unsynced = UNSYNCED in meta and not catalog.relaxed
         with catalog.reading() as db, typed_sql_errors(catalog.path), read_transaction(db):
             segments = check_catalog(db, catalog, found)
@@ -102,7 +102,7 @@ def _check_segments(
     tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None, unsynced: bool,
     earlier: Raw | None = None, *, only: bool = False,
 ) -> None:
-    """``earlier``: the bytes of the one segment that is given; ``only``: others are not."""
+    """``earlier``: the bytes of the one segment given; ``only``: check no other files."""
     dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
     pending = _pending(db, found)
     if pending is None:
@@ -183,7 +183,7 @@ def _check_unknown(
         try:
             if name.endswith(".mem"):
                 code, message = judge(files, look_at(files, name, own), rows, unsynced=unsynced)
-        except StoreNotFoundError:  # it went while we looked
+        except StoreNotFoundError:  # it has just been removed
             continue
         except SpectorError as error:  # a link, a pipe, another program's
             message = f"{STRANGE}: {error.message}"
@@ -197,13 +197,14 @@ def check_settled(
     files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], kernel: Kernel,
     progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
-    """``check_files`` beside a writer in another process: again, when it committed meanwhile.
+    """``check_files``, repeated when a writer in another process commits meanwhile.
 
-    A finding that stays while the catalog stands still is real. Beside a writer that never pauses
-    it never does, and partitions are always ahead of the snapshot that they are compared with; so
-    what was found there is looked at by itself, until it is gone or has been seen each time.
+    A finding is real when the catalog did not change meanwhile. Beside a writer that never pauses
+    the catalog always changes, and partitions are ahead of the snapshot that they are compared
+    with. So each finding in a partition is checked again by itself, until it is gone or has been
+    seen every time.
     """
-    most = None if limit is None else max(limit, MAX_PROBLEMS)  # the real one may be behind others
+    most = None if limit is None else max(limit, MAX_PROBLEMS)  # a real one may come after others
     for _ in range(_PASSES):
         before = _change_seq(catalog)
         report = check_files(files, catalog, tiers, kernel, progress, limit=most)
@@ -226,8 +227,8 @@ def check_settled(
         )
         listed_all = not report.unlisted
         report = dataclasses.replace(report, problems=problems)
-        # what was found in a file that is gone may be in the one instead of it; and of what was
-        # not listed nothing is known until there is less of it
+        # a finding in a file that is gone may be in its replacement; and the unlisted problems are
+        # unknown until there are fewer
         if not replaced and (listed_all or problems):
             break
     return _shortened(report, limit)
@@ -248,18 +249,18 @@ _Key = tuple[str, str | None, int | None, int | None, int | None]
 
 
 def _key(problem: Problem) -> _Key:
-    """A problem without its message, which may tell numbers that change."""
+    """A problem without its message, whose numbers may change."""
     return problem.code, problem.file, problem.slot, problem.offset, problem.id
 
 
 def _look_again(
     files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], path: str
 ) -> list[Problem] | None:
-    """What is wrong with one file now; None if it is no longer the store's.
+    """The problems of one file now; None if it is no longer the store's.
 
-    Its bytes are read before the catalog: headers and records are written after the commit that
-    they belong to, so they cannot be ahead of what is read later. What they lack is in the journal,
-    unless a checkpoint came between.
+    Its bytes are read before the catalog: headers and records are written after their commit, so
+    they cannot be ahead of a catalog that is read later. What they lack is in the journal, unless
+    a checkpoint came in between.
     """
     found = Findings()
     try:
@@ -284,5 +285,5 @@ def _look_again(
 def _change_seq(catalog: Catalog) -> int:
     try:
         return catalog.head().change_seq
-    except (SpectorError, *SQL_ERRORS):  # a catalog this broken is the report's business
+    except (SpectorError, *SQL_ERRORS):  # the report has what is wrong with such a catalog
         return -1

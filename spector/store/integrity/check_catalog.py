@@ -1,4 +1,4 @@
-"""The part of a check that asks the catalog only: its pages, counters, words and tags."""
+"""The part of a check that reads only the catalog: its pages, counters, words and tags."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spector.store.sqlite import problem_of_full_text
 
 __all__ = ["check_catalog", "check_words"]
 
-#: more lines than SQLite's own check of any catalog has
+#: more lines than SQLite's own check of a catalog returns
 _ALL = (1 << 31) - 1
 
 
@@ -75,7 +75,7 @@ def _check_segment_row(row: SegmentRow, found: Findings) -> None:
 def _check_counters(
     db: sqlite3.Connection, catalog: Catalog, rows: Sequence[SegmentRow], found: Findings
 ) -> None:
-    """I6: what was given out once is never given out again."""
+    """I6: no number is used twice."""
     head = catalog.head(db)  # raises when the counters are lost
     (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
     (logged,) = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
@@ -89,7 +89,7 @@ def _check_counters(
 
 
 def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> None:
-    """I5 nothing left of what is gone, I7 full text, I8 tags, I9 parents, I17 seals, I19 links."""
+    """I5 leftovers of forgotten memories, I7 text, I8 tags, I9 parents, I17 seals, I19 links."""
     for name, table in (("content", "content"), ("full text", "fulltext_docsize")):
         with found.surviving():
             _list(db, f"SELECT id FROM record EXCEPT SELECT id FROM {table}", "I7",
@@ -147,7 +147,7 @@ def _is_object(text: Any) -> bool:
 
 
 def _check_tag_index(db: sqlite3.Connection, found: Findings) -> None:
-    """I8. Tags that are no JSON have been named already; here they would end the statement."""
+    """I8. Tags that are not JSON have been reported already; here they would end the statement."""
     for sql, message in (
         (
             "SELECT record_tag.id FROM record_tag LEFT JOIN content ON content.id = record_tag.id"
@@ -167,7 +167,7 @@ def _check_tag_index(db: sqlite3.Connection, found: Findings) -> None:
 
 
 def _check_links(db: sqlite3.Connection, found: Findings) -> None:
-    """I19: what is superseded came before, and has ended. A link to what is forgotten may stay."""
+    """I19: a superseded memory is older and has ended. A link to a forgotten one may stay."""
     sql = (
         "SELECT newer, older, record.id IS NOT NULL AND record.valid_until_ms IS NULL"
         f" AND NOT {SUPERSEDED_SQL} FROM ({LINKS_SQL})"
@@ -183,7 +183,7 @@ def _check_links(db: sqlite3.Connection, found: Findings) -> None:
 
 
 def _check_full_text(db: sqlite3.Connection, found: Findings) -> None:
-    """I7: every word of every text is in the index, and no other."""
+    """I7: the index has every word of every text, and no others."""
     if found.catalog_unread:  # the proof needs a whole copy of the catalog
         return
     problem = problem_of_full_text(db)

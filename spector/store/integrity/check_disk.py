@@ -1,4 +1,4 @@
-"""The part of a check that reads the catalog's files byte by byte, before SQLite is asked."""
+"""The part of a check that reads the catalog's files byte by byte, before SQLite opens them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["check_disk", "check_unopened"]
 
 
 def check_disk(files: Files, catalog: Catalog, found: Findings) -> None:
-    """I20 of the catalog and of its log, and the memories whose row or words are concerned.
+    """I20 of the catalog and of its log, with the memories whose row or text is affected.
 
-    Which of several stretches has which memory is not known, so the first one names them all.
+    It is unknown which stretch has which memory, so the first one names them all.
     """
     if not files.durable:
         return
     stretches: list[Stretch] = []
-    with contextlib.suppress(SpectorError):  # SQLite tells of any other trouble
+    with contextlib.suppress(SpectorError):  # SQLite reports any other error
         stretches += unreadable_stretches(CATALOG_NAME, catalog.raw_file(files))
     stretches += _unread_in_log(files)
     if stretches:
@@ -31,7 +31,7 @@ def check_disk(files: Files, catalog: Catalog, found: Findings) -> None:
 
 
 def check_unopened(files: DiskFiles) -> CheckReport | None:
-    """The same of a catalog that SQLite cannot even open; None when the disk can read all of it."""
+    """I20 of a catalog that SQLite cannot even open; None when the disk can read all of it."""
     found = Findings()
     stretches: list[Stretch] = []
     path = f"{files.root}/{CATALOG_NAME}"
@@ -54,14 +54,14 @@ def _unread_in_log(files: Files) -> tuple[Stretch, ...]:
 
 def _tell(stretches: list[Stretch], ids: tuple[int, ...], found: Findings) -> None:
     for n, stretch in enumerate(stretches):
-        what = "a check cannot look at what is in them"
+        what = "a check cannot read what is in them"
         if ids and not n:
-            what += f", and that is of {name_some(ids)}"
+            what += f"; they belong to {name_some(ids)}"
         found.unread(stretch, f"{what}; --repair goes around them", () if n else ids)
 
 
 def memories_behind(catalog: Catalog) -> tuple[int, ...]:
-    """Ids whose row or words cannot be read, as far as the other one of the two tells them."""
+    """Ids whose row or text cannot be read, as far as the other table tells them."""
     ids: set[int] = set()
     try:
         with catalog.reading() as db:

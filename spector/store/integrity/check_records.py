@@ -1,4 +1,4 @@
-"""The part of a check that reads a partition: its header, its records, and the catalog's rows."""
+"""The part of a check that reads a partition: its header, its records and the catalog's rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LASTING = ("magic", "version", "stride", "dim", "day", "sequence", "generation"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the catalog says of one partition; ``pending`` is what the journal still owes it."""
+    """What the catalog says of one partition; ``pending`` are its entries of the journal."""
 
     row: SegmentRow
     dim: int
@@ -58,10 +58,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """The records of a partition with the journal laid over: (slots, stride) u8."""
+    """The records of a partition with the journal applied: (slots, stride) u8."""
 
     images: Bytes
-    #: (slots,): some of the record cannot be read, and the journal does not have it either
+    #: (slots,) bool: some of the record cannot be read, and the journal does not have it either
     unread: NDArray[np.bool_]
     bad: tuple[Stretch, ...]
 
@@ -138,7 +138,7 @@ def _read(
 
 
 def _slots_in(stretch: Stretch, stride: int) -> slice:
-    """The slots of which a stretch has at least a byte."""
+    """The slots of which a stretch has at least one byte."""
     low, high = (max(0, at - PARTITION_HEADER_BYTES) for at in (stretch.low, stretch.high))
     return slice(low // stride, -(-high // stride))
 
@@ -146,7 +146,7 @@ def _slots_in(stretch: Stretch, stride: int) -> slice:
 def _check_unread(
     db: sqlite3.Connection, expected: Expected, records: _Records, found: Findings
 ) -> int:
-    """I20: a finding for each stretch. Returns the memories in them, each of which is told once."""
+    """I20: a finding for each stretch. Returns how many memories they have."""
     if not records.bad:
         return 0
     names: dict[int, int] = {}
@@ -174,7 +174,7 @@ def _check_unread(
 
 
 def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
-    """I1. What the next writer is to write anyway may be old, or half there; the rest may not."""
+    """I1. Fields that the next writer will write anyway may be old or torn; others may not."""
     row, pending = expected.row, bool(expected.pending) or expected.unsynced
     try:
         header = unpack_header(raw, where=row.path, uuid=expected.uuid)
@@ -205,10 +205,10 @@ def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
 
 
 def _reconciled(db: sqlite3.Connection, row: SegmentRow, images: Bytes) -> bool:
-    """Give (slots, stride) images the mutable halves that the next writer will, see ``reconcile``.
+    """Give (slots, stride) images the mutable halves that ``reconcile`` would give them.
 
     True when a power cut has left later ones. Rows that the next writer would refuse change
-    nothing; they are found when records and rows are compared.
+    nothing; the comparison of records and rows finds them.
     """
     halves = images[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
     try:
@@ -228,7 +228,7 @@ def _check_checksums(
     db: sqlite3.Connection, expected: Expected, images: Bytes, alive: NDArray[np.bool_],
     unread: NDArray[np.bool_], found: Findings,
 ) -> None:
-    """Name each damaged record as the catalog knows it: that id is what ``forget`` takes."""
+    """Name each damaged record by the catalog's id, which ``forget`` takes."""
     wrong = [n for n in wrong_checksums(images, expected.uuid).tolist() if not unread[n]]
     if not wrong:
         return
@@ -269,7 +269,7 @@ def _check_bijection(
     )
     for record_id, slot, event_ms, user, agent, session, mutable, tags in cursor:
         if isinstance(slot, int) and 0 <= slot < len(images) and unread[slot]:
-            continue  # told already
+            continue  # reported already
         if not isinstance(slot, int) or not 0 <= slot < len(images) or not alive[slot]:
             message = f"memory {record_id} points to slot {slot}, which is not alive"
             at = slot if isinstance(slot, int) else None
@@ -310,7 +310,7 @@ def _strange_values(
         scale = headers["scale"].astype(np.float64)
         codes = images[:, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
         norms = scale * np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float64))
-        # a code is at most half a step off, in each component
+        # each component of a code is at most half a step off
         loose = np.abs(norms - 1.0) > scale * np.sqrt(dim) / 2 + 1e-3
         tests = (
             ("I10", 0, "the record's version is not known", headers["version"] != RECORD_VERSION),

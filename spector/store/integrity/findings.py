@@ -1,4 +1,4 @@
-"""What a check finds, and where: the list that all parts of ``spector check`` add to."""
+"""The findings of a check, which all parts of ``spector check`` add to."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Findings"]
 
 @dataclass(slots=True)
 class Findings:
-    """``limit``: so many problems are listed, all of them if it is None."""
+    """Problems and notes; at most ``limit`` problems are listed, None lists all."""
 
     limit: int | None = MAX_PROBLEMS
     problems: list[Problem] = field(default_factory=list)
-    #: problems that are not listed
+    #: how many problems are not listed
     unlisted: int = 0
     notes: list[Problem] = field(default_factory=list)
     records: int = 0
     tombstones: int = 0
     bytes: int = 0
-    #: the disk cannot read some of the catalog: that SQLite fails is no further finding
+    #: the disk cannot read some of the catalog, so failures of SQLite are no further findings
     catalog_unread: bool = False
 
     def add(
@@ -36,7 +36,7 @@ class Findings:
         slot: int | None = None, stride: int = 0, record_id: int | None = None,
         ids: Sequence[int] = (),
     ) -> None:
-        """``stride`` turns a slot into its byte; ``offset`` then counts within the record."""
+        """Add a problem. With ``stride`` and ``slot``, ``offset`` counts within the record."""
         if self.limit is not None and len(self.problems) >= self.limit:
             self.unlisted += 1
             return
@@ -50,20 +50,20 @@ class Findings:
         )
 
     def unread(self, stretch: Stretch, what: str, ids: Sequence[int] = ()) -> None:
-        """I20. ``what`` is in those bytes; ``ids`` are the memories concerned."""
+        """Add I20. ``what`` tells what the bytes have; ``ids`` are the memories affected."""
         self.add("I20", stretch.file, f"{stretch}; {what}", offset=stretch.low, ids=ids)
 
     def catalog(self, code: str, message: str, record_id: int | None = None) -> None:
         self.add(code, CATALOG_NAME, message, record_id=record_id)
 
     def note(self, where: str, message: str) -> None:
-        """Something about a derived file, which costs nothing but making it anew."""
+        """Add a note about a derived file, which is rebuilt."""
         if self.limit is None or len(self.notes) < self.limit:
             self.notes.append(Problem(code="N1", where=where, message=message, file=where))
 
     @contextlib.contextmanager
     def as_missing(self, name: str) -> Iterator[None]:
-        """An error is a finding about that file: it is not there, or is another one."""
+        """An error becomes a finding about that file: it is missing, or another one."""
         try:
             yield
         except SpectorError as error:
@@ -71,7 +71,7 @@ class Findings:
 
     @contextlib.contextmanager
     def surviving(self) -> Iterator[None]:
-        """A part of the catalog that cannot be read is a finding; the check goes on without it."""
+        """An error becomes a finding about the catalog; the check goes on."""
         try:
             yield
         except (

@@ -1,16 +1,15 @@
 """Commits that a catalog has lost, although SQLite finds nothing wrong with it.
 
-SQLite ends a log at the first frame that is damaged, shows what is in front of it, and says
-nothing. Nor can it know that its log was deleted, or that an older file was put in its place. What
-is outside of the catalog tells:
+SQLite ends a log at the first damaged frame and silently drops the rest. It cannot notice either
+that its log was deleted, or that an older file took its place. Evidence outside the catalog does:
 
-- the writer's word in LOCK: the change that it last knew to be durable (see ``lock``);
-- partitions. They are written after the commit has become durable, so one that is ahead of its row
-  (``segment.is_ahead``), or that holds records and has no row, is of a commit that is gone;
-- the log itself: commits that lie behind the damage (see ``frames``).
+- the durable mark in LOCK: the last change that the writer knew to be durable (see ``lock``);
+- partitions, which are written after the commit has become durable. One that is ahead of its row
+  (``header.is_ahead``), or has records and no row, belongs to a lost commit;
+- the log itself: commits after the damage (see ``wal_frames``).
 
-In relaxed mode a power cut may take the newest commits back, and that looks like the last two. So
-these hold only where the catalog does not say that its writer was a relaxed one.
+In relaxed mode a power cut may undo the newest commits, which looks like the last two. So these
+count only when the catalog does not note a relaxed writer.
 """
 
 from __future__ import annotations
@@ -49,18 +48,18 @@ def refuse_lost(
     """Raise when the catalog is known to have lost commits. Nothing is changed.
 
     Args:
-        word: of the last writer, read before any of the catalog was.
+        mark: of the last writer, read before the catalog.
 
     Raises:
-        CatalogCorruptError: it is behind the writer's word, or its log is damaged.
-        PartitionCorruptError: there are partitions of commits that it does not have.
+        CatalogCorruptError: it is behind the durable mark, or its log is damaged.
+        PartitionCorruptError: there are partitions of commits that it has lost.
     """
     lost = lost_by_mark(mark, meta, catalog.head().change_seq)
     if lost:
         raise CatalogCorruptError(
             f"{catalog.path}: {lost}",
-            hint=f"{_HINT}; if an older copy of the whole store was put here on purpose, delete the"
-            " file LOCK while nobody has the store open",
+            hint=f"{_HINT}; if an older copy of the whole store was put here on purpose, close the"
+            " store everywhere and delete the file LOCK",
         )
     broken = broken_log(files, catalog, meta)
     if broken is not None:
@@ -71,10 +70,10 @@ def refuse_lost(
 
 
 def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
-    """Raise when a catalog that looks as if it had never been written has lost even its tables.
+    """Raise when a catalog that looks new has lost even its tables.
 
     Raises:
-        CatalogCorruptError: its log is damaged in front of commits.
+        CatalogCorruptError: its log is damaged before commits.
     """
     broken = broken_log(files, catalog, {})
     if broken is not None:
@@ -82,7 +81,7 @@ def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
 
 
 def lost_by_mark(mark: DurableMark | None, meta: Mapping[str, str], change_seq: int) -> str:
-    """What the writer's word says of a catalog that ends at ``change_seq``; "" if nothing."""
+    """How a catalog that ends at ``change_seq`` contradicts the durable mark; "" if it does not."""
     if mark is None or mark.uuid.hex() != meta["uuid"] or mark.change_seq <= change_seq:
         return ""
     return (
@@ -93,7 +92,7 @@ def lost_by_mark(mark: DurableMark | None, meta: Mapping[str, str], change_seq: 
 
 def lost_in_log(broken: Broken) -> str:
     return (
-        f"the log is damaged at byte {broken.offset}, and {broken.commits} or more commits behind"
+        f"the log is damaged at byte {broken.offset}, and {broken.commits} or more commits after"
         " that place are lost"
     )
 
@@ -106,7 +105,7 @@ def lost_with(records: int) -> str:
 
 
 def broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> Broken | None:
-    """Where the log of a catalog is damaged, if that is certain."""
+    """Where the log of a catalog is certainly damaged."""
     if not files.durable or UNSYNCED in meta:
         return None
     try:
@@ -114,7 +113,7 @@ def broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> Broke
     except StoreNotFoundError:
         return None
     try:
-        # what a relaxed writer left behind the end of this log may be anything
+        # anything may follow the end of a relaxed writer's log
         if not file.size() or meta.get(RELAXED_LOG) == salts_of(file):
             return None
         return broken_at(file, page_bytes(catalog), partial(catalog.raw_file, files))
@@ -125,10 +124,10 @@ def broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> Broke
 def unnamed_partitions(
     files: Files, catalog: Catalog, uuid: bytes
 ) -> Iterator[tuple[str, int]]:
-    """(name, records) of partitions of this store which are of commits that the catalog lacks.
+    """(name, records) of partitions of this store whose commits the catalog lacks.
 
-    Their headers are read before the rows. A writer beside us writes a header after the commit, so
-    what it makes meanwhile has a row by then. Another generation of a partition is none of these: a
+    Headers are read before the rows: a writer writes a header after the commit, so a partition that
+    it makes meanwhile has a row by then. Another generation of a known partition does not count: a
     compaction writes it before its commit.
     """
     known = _paths(catalog)
@@ -143,7 +142,7 @@ def unnamed_partitions(
 
 
 def records_in(files: Files, name: str, uuid: bytes) -> int:
-    """How many records, dead ones too, a file's header counts; 0 if it is no such partition."""
+    """How many records a header counts, including dead ones; 0 if it is not such a partition."""
     with contextlib.suppress(SpectorError):
         file = files.open(name, writable=False)
         try:
@@ -156,12 +155,12 @@ def records_in(files: Files, name: str, uuid: bytes) -> int:
 
 
 def stem_of(path: str) -> str:
-    """The name that all generations of a partition have in common."""
+    """The name that all generations of a partition share."""
     match = NAME.fullmatch(path)
     return match["stem"] if match else path
 
 
 def _paths(catalog: Catalog) -> set[str]:
-    """Of every partition that the catalog knows now, gone or not."""
+    """Paths of every partition that the catalog has, dropped or not."""
     with catalog.latest() as db:
         return {str(path) for (path,) in db.execute("SELECT path FROM segment")}

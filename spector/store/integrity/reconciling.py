@@ -1,12 +1,12 @@
-"""After a power cut in relaxed mode: partitions may be ahead of the catalog. Take them back.
+"""Roll partitions back to the catalog after a power cut in relaxed mode.
 
-``durability="relaxed"`` does not sync the log at a commit, but copies the bytes to the partitions
-all the same, and the kernel may write those first. What a power cut then leaves is a catalog of a
-moment ago beside partitions that know the future. The catalog is the truth and holds the mutable
-half of every record, so the partitions can be brought back to it exactly.
+``durability="relaxed"`` does not sync the log at a commit, but still copies the bytes to the
+partitions, and the operating system may write those first. A power cut can leave partitions that
+are ahead of the catalog. The catalog is the truth and has the mutable half of every record, so the
+partitions can be rolled back exactly.
 
-While a relaxed writer has the store open, the catalog says so (durably). An opening that finds the
-note, left by a crash, reconciles.
+While a relaxed writer has the store open, a durable note in the catalog says so. An opening that
+finds the note reconciles.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ __all__ = ["mutable_halves", "reconcile"]
 
 
 def reconcile(store: Store) -> None:
-    """Bring the header and mutable halves of every partition to what the catalog says.
+    """Set the header and mutable halves of every partition to those of the catalog.
 
-    Slots beyond the catalog's count are left alone: nothing refers to them until an append
-    overwrites them.
+    Slots beyond the catalog's count stay: nothing refers to them until an append overwrites them.
 
     Raises:
-        PartitionCorruptError: a partition is missing or too short, or a row points outside of it.
+        PartitionCorruptError: a partition is missing or too short, or a row points outside it.
     """
     for row in store.catalog.segments():
         if row.state != PartitionState.COMPACTED:
@@ -54,18 +53,18 @@ def _reconcile_one(store: Store, row: SegmentRow) -> None:
 def mutable_halves(
     db: sqlite3.Connection, row: SegmentRow, found: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
-    """(slots, 24) u8: what the catalog says where the partition has ``found``.
+    """(slots, 24) u8: the catalog's mutable halves for a partition that has ``found``.
 
     Raises:
-        PartitionCorruptError: a row points outside of the partition.
+        PartitionCorruptError: a row points outside the partition.
     """
     wanted = found.copy()
-    left = [  # by memories that have moved: they die when no scan beside us needs them any more
+    left = [  # of memories that have moved: tombstones once no scan needs them any more
         slot for (slot,) in db.execute(
             "SELECT slot FROM journal WHERE segment_id = ? AND kind = ?", (row.id, JOURNAL_RETIRE)
         )
     ]
-    wanted[:, 0] |= int(Flag.TOMBSTONE)  # whatever has no row is dead
+    wanted[:, 0] |= int(Flag.TOMBSTONE)  # a slot without a row is dead
     wanted[left] = found[left]
     for slot, mutable in db.execute(
         "SELECT slot, mutable FROM record WHERE segment_id = ?", (row.id,)

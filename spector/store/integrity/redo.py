@@ -1,8 +1,8 @@
-"""Redo images of the journal: laid over records, unless they are damaged themselves.
+"""Redo images of the journal, applied to records unless they are damaged themselves.
 
-SQLite's pages have no checksums, so an image may have rotted in the journal while the record that
-it is to replace is whole: it was copied there right after the commit. The image of a record carries
-that record's checksum. One that fails it never takes the place of bytes that are there.
+SQLite's pages have no checksums, so an image in the journal may be damaged while the record that it
+replaces is whole: the image was copied there right after the commit. A record's image has the
+record's checksum; one that fails it never replaces existing bytes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Entry = tuple[int, int, int, bytes]
 
 
 def is_entry(found: tuple[Any, ...]) -> TypeGuard[Entry]:
-    """Whether values of the journal are of the types that are written: SQLite keeps any."""
+    """True when the values of a journal entry have the right types: SQLite stores any."""
     segment_id, kind, slot, image = found
     whole = all(type(each) is int for each in (segment_id, kind, slot))
     return whole and type(image) is bytes and 0 <= slot < 1 << 32
 
 
 def require_entry(found: tuple[Any, ...], where: str) -> Entry:
-    """Raise for an entry that nobody wrote: what was committed with it is not known."""
+    """Raise for an entry with impossible values: what was committed with it is unknown."""
     if not is_entry(found):
         raise CatalogCorruptError(
             f"{where}: an entry of the journal is damaged",
@@ -43,9 +43,9 @@ def require_entry(found: tuple[Any, ...], where: str) -> Entry:
 
 
 def sound_runs(image: bytes, stride: int, uuid: bytes) -> Iterator[tuple[int, Bytes, bool]]:
-    """Whole records of one redo image: (first row, (n, stride) u8, sound) for each run of a kind.
+    """(first row, (n, stride) u8, sound) for each run of sound or damaged records of an image.
 
-    An image that is not made of whole records is damaged as a whole, and has no rows.
+    An image that does not consist of whole records is damaged and has no rows.
     """
     if len(image) % stride:
         return
@@ -63,10 +63,10 @@ def sound_runs(image: bytes, stride: int, uuid: bytes) -> Iterator[tuple[int, By
 
 
 def lay_over(images: Bytes, pending: list[tuple[int, int, bytes]], uuid: bytes) -> list[int]:
-    """Put redo images, in their order, into records (slots, stride); what does not fit is left.
+    """Apply redo images in order to records (slots, stride); what does not fit is skipped.
 
-    Returns the slots whose image is damaged: of these only the mutable half is taken, whose worth
-    the catalog's row knows.
+    Returns the slots whose image is damaged: of these only the mutable half is taken, which the
+    catalog's row can prove.
     """
     slots, stride = images.shape
     refused: list[int] = []
@@ -89,17 +89,17 @@ def lay_over(images: Bytes, pending: list[tuple[int, int, bytes]], uuid: bytes) 
 
 
 class Replay:
-    """Writes the journal into one partition, and keeps what a damaged image would have ruined."""
+    """Writes the journal into one partition; a damaged image does not replace a record."""
 
     def __init__(self, segment: Segment, stride: int, uuid: bytes) -> None:
         self._segment = segment
         self._stride = stride
         self._uuid = uuid
-        #: slots whose image is damaged, and who kept the bytes that they had
+        #: slots whose image is damaged and which kept their bytes
         self.kept: list[int] = []
 
     def write(self, db: sqlite3.Connection, kind: int, slot: int, image: bytes) -> None:
-        """One entry of the journal; what is left for later is not for us."""
+        """Apply one entry of the journal; other kinds are applied later."""
         if kind == JOURNAL_MUTABLE and len(image) == MUTABLE_BYTES:
             self._write_half(db, slot, image, self._present(slot, 1))
         elif kind == JOURNAL_RECORDS:
@@ -114,7 +114,7 @@ class Replay:
             return
         if not sound:
             self.kept += range(slot, slot + len(rows))
-        if len(present) < len(rows):  # its room is gone as well; whoever reads it is to be told
+        if len(present) < len(rows):  # its room is gone, too: a reader must see the damage
             self._segment.write_records(slot + len(present), as_bytes(rows[len(present) :]))
         for n in range(len(present)):
             half = rows[n, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
@@ -123,7 +123,7 @@ class Replay:
     def _write_half(
         self, db: sqlite3.Connection, slot: int, half: bytes, present: Bytes
     ) -> None:
-        """A mutable half has no checksum. One that is the catalog's, the last, needs no earlier."""
+        """Apply a mutable half, which has no checksum, unless the file has the newest already."""
         own = present[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].tobytes()
         if own != half and own != self._newest(db, slot):
             self._segment.write_mutable(slot, half)
@@ -136,7 +136,7 @@ class Replay:
         return found and found[0]
 
     def _present(self, slot: int, count: int) -> Bytes:
-        """(n, stride) u8: the records that the file has from ``slot`` on, ``count`` at most."""
+        """(n, stride) u8: at most ``count`` records that the file has from ``slot`` on."""
         raw = self._segment.file().read_at(self._segment.bytes_used(slot), count * self._stride)
         whole = len(raw) // self._stride
         found = np.frombuffer(raw, dtype=np.uint8, count=whole * self._stride)

@@ -1,7 +1,7 @@
-"""Partition files that the catalog does not name: whose they are, and what becomes of them.
+"""Partition files that the catalog does not name: where they come from, and what to do with them.
 
-Files are made before the commit that names them, and go after the one that lets them go; a crash in
-between leaves them. Anything else with such a name was put there by somebody.
+A file is made before the commit that names it and removed after the one that drops it; a crash in
+between leaves it. Any other file with such a name was put there by another program.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Head(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """One such file, read once."""
+    """A partition file that the catalog does not name."""
 
     name: str
     head: Head
@@ -55,16 +55,17 @@ class Stray:
 
     @property
     def records(self) -> int:
-        """How many it counts, dead ones too."""
+        """How many records its header counts, including dead ones."""
         return 0 if self.header is None else self.header["count"] + self.header["tombstone_count"]
 
     def is_uncommitted(
         self, files: Files, stems: Collection[str], *, all_unnamed: bool = False
     ) -> bool:
-        """Whether a writer may remove it.
+        """True when a writer may remove it.
 
-        It is the other generation of one of ``stems``, or has no record yet; or the commits of
-        ``all_unnamed`` ones are lost. What says nothing of itself has to have the name of one.
+        It is another generation of one of ``stems``, or has no record yet; or, with
+        ``all_unnamed``, its commit is lost. A file without a readable header must have the name of
+        a partition.
         """
         if self.head is Head.FOREIGN:
             return False
@@ -77,10 +78,10 @@ class Stray:
 
 
 def look_at(files: Files, name: str, uuid: bytes) -> Stray:
-    """The file with that name, which of the store with this ``uuid`` may be a partition.
+    """Read a file that may be a partition of the store with this ``uuid``.
 
     Raises:
-        StoreError: it is no file, is gone, or cannot be read. FormatVersionError
+        StoreError: it is not a file, is gone, or cannot be read. FormatVersionError
     """
     file = files.open(name, writable=False)
     try:
@@ -100,16 +101,16 @@ def look_at(files: Files, name: str, uuid: bytes) -> Stray:
 def judge(
     files: Files, stray: Stray, rows: Iterable[SegmentRow], *, unsynced: bool
 ) -> tuple[str, str]:
-    """What a check says of a file: the code, which is N1 for one that is no damage, and why.
+    """(code, reason) that a check reports for a file; the code N1 is not damage.
 
     Args:
-        unsynced: a power cut may have taken commits back.
+        unsynced: a power cut may have undone commits.
     """
     if stray.head is not Head.FOREIGN and is_replaced(stray.name, rows):
         return "N1", "a partition that was replaced; the next checkpoint removes it"
     if unsynced and stray.head is Head.OURS:
-        return "N1", "a partition whose commit a power cut took back; the next writer removes it"
-    # A compaction writes the next generation beside the one that is there. Without that one the
+        return "N1", "a partition whose commit a power cut has undone; the next writer removes it"
+    # A compaction writes the next generation beside the present one. Where that one is missing, the
     # compaction was committed, and this file may be all that is left of its memories.
     beside = any(
         stem_of(row.path) == stem_of(stray.name) and files.exists(row.path) for row in rows
@@ -121,14 +122,14 @@ def judge(
     )
     if unborn and _is_named_so(stray):
         return "N1", (
-            "a partition whose commit has not come; a writer beside us commits it, or the next one"
+            "a partition that is not committed yet; its writer commits it, or the next writer"
             " removes it"
         )
     return "I14", STRANGE
 
 
 def is_replaced(name: str, rows: Iterable[SegmentRow]) -> bool:
-    """Whether a file is an older generation of a partition, or one that was dropped."""
+    """True for an older generation of a partition, and for one that was dropped."""
     match = NAME.fullmatch(name)
     if match is None:
         return False
@@ -141,7 +142,7 @@ def is_replaced(name: str, rows: Iterable[SegmentRow]) -> bool:
 
 
 def _is_named_so(stray: Stray) -> bool:
-    """Whether some tier would give it this name, for the numbers that its header has."""
+    """True when a tier would give this name to a file with the numbers in its header."""
     match = _GRAMMAR.fullmatch(stray.name)
     if match is None:
         return False
@@ -161,7 +162,7 @@ _EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
 
 
 def _has_no_record(files: Files, name: str) -> bool:
-    """True for a file in which no record was ever written."""
+    """True for a file that no record was ever written to."""
     if files.size_of(name) > _MOST_UNBORN:
         return False
     _, mapped = files.glance(name, 0, writable=False, most=_MOST_UNBORN)

@@ -1,4 +1,4 @@
-"""Reading records one after the other, by ascending id, each verified."""
+"""Walk over records by ascending id, verifying each."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def walk(
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
     """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
 
-    Rows are read, verified and made into records by the batch; once a commit has come in between,
-    what is left of the batch is looked up one by one, so no record is yielded that is forgotten or
-    changed by then.
+    Rows are read, verified and turned into records by the batch. After a commit, the rest of a
+    batch is looked up one by one, so no record is yielded that has been forgotten or changed by
+    then.
 
     Args:
-        damaged: ids of damaged records are put here and the walk goes on; None raises.
+        damaged: collects the ids of damaged records, and the walk goes on; None raises.
         trusted_s: prove first that no memory is hidden from the walk by damage to the catalog,
-            which reads every page of texts once, unless that was proved so many seconds ago; None
-            does not prove it.
-        scope: what is looked up one by one must still be of it; the condition has it as well.
+            which reads every page of texts once, unless it was proved so many seconds ago; None
+            skips the proof.
+        scope: memories that are looked up one by one must still be in it, as by the condition.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
