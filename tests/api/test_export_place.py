@@ -84,7 +84,7 @@ def test_what_is_no_file_stays(store: Memory, tmp_path: Path) -> None:
     folder.mkdir()
     device.symlink_to("/dev/null")
     for place in (pipe, folder, device, f"{folder}/"):
-        with pytest.raises(InvalidInputError, match="is no file"):
+        with pytest.raises(InvalidInputError, match="is not a file"):
             store.export(place)
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
     assert device.is_symlink()

@@ -1,4 +1,4 @@
-"""The only door to files: locks, maps, descriptors, syncs, damaged disks."""
+"""The only way to files: locks, maps, descriptors, syncs, damaged disks."""
 
 from __future__ import annotations
 

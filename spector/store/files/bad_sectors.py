@@ -31,21 +31,21 @@ __all__ = [
     "written_ranges",
 ]
 
-#: an operating system reads whole pages: what one cannot give is lost as a whole
+#: operating systems read whole pages: a page with a bad sector is lost as a whole
 _PAGE: Final = 4096
-#: failures in a row, page by page, before the end of a bad stretch is searched for
+#: consecutive failures, page by page, before the end of a bad stretch is searched for
 _PATIENCE: Final = 16
-#: what a disk, its driver or a file system with checksums says of bytes that it has lost
+#: errors of a disk, a driver or a file system with checksums that has lost bytes
 _OF_THE_DISK: Final = {
     getattr(errno, name) for name in (
         "EIO", "ENODATA", "EUCLEAN", "EBADMSG", "EREMOTEIO", "ETIMEDOUT", "EILSEQ",
     ) if hasattr(errno, name)
 }
 _BLOCK_BYTES: Final = 1 << 20
-#: so many memories are named in a message; ``Problem.ids`` has all of them
+#: memories that a message names; ``Problem.ids`` has all of them
 _NAMED: Final = 8
-#: a longer stretch that nobody has written to is passed over: zeros that the system makes up take
-#: 50 ms to read, and a file can be made longer by terabytes of them in no time
+#: longer holes are skipped: 64 MiB of zeros take 50 ms to read, and a file can be extended by
+#: terabytes of them in no time
 _HOLE: Final = 64 << 20
 
 
@@ -62,10 +62,9 @@ class _Mapped(Protocol):
 
 
 def written_ranges(file: _Mapped) -> Iterator[tuple[int, int]]:
-    """(first, end) of the bytes of a file that somebody may have written, in order.
+    """(first, end) of the written ranges of a file, in order.
 
-    Between them, and behind the last, are long stretches of zeros that take no room on the disk.
-    Shorter ones are part of what they lie between or behind.
+    Long holes lie between and after them. Shorter holes are part of a range.
     """
     low, high = 0, 0
     while (found := file.extent(high)) is not None:
@@ -85,11 +84,11 @@ def written_ranges(file: _Mapped) -> Iterator[tuple[int, int]]:
 def read_around(
     file: _Readable, offset: int, length: int, *, within_bad: bool = False
 ) -> tuple[bytes, list[tuple[int, int]]]:
-    """What a range of a file holds up to its end, and the ranges that cannot be read: zeros here.
+    """(bytes of a range up to the end of the file, unreadable ranges, which are zeros in them).
 
-    A read that meets a bad sector fails, or ends early. So the page that failed is passed over and
-    reading goes on behind it, in steps that double. A disk may take seconds for each failure: after
-    some in a row (or at once ``within_bad``) the end of the bad stretch is searched for instead.
+    A read that meets a bad sector fails or ends early. The failed page is skipped, and reading goes
+    on after it in steps that double. A disk may take seconds for each failure, so after several in
+    a row (or at once ``within_bad``) the end of the bad stretch is searched for instead.
 
     Raises:
         StoreError: reading failed for another reason than the disk.
@@ -112,7 +111,7 @@ def read_around(
             bad = join_ranges(bad, [(at, behind)])
             at, step = behind, _PAGE
             continue
-        if not data:  # somebody has cut it off meanwhile
+        if not data:  # it has just been truncated
             return bytes(out[: at - offset]), bad
         out[at - offset : at - offset + len(data)] = data
         at, step, failures = at + len(data), min(2 * step, length), 0
@@ -130,15 +129,15 @@ def _read(file: _Readable, at: int, length: int) -> bytes | None:
 
 
 def is_of_disk(error: StoreError) -> bool:
-    """True for the error of a read that the disk, and not the caller or the system, has failed."""
+    """True for a read error of the disk, not of the caller or the system."""
     return error.errno in _OF_THE_DISK
 
 
 def _edge(file: _Readable, low: int, end: int) -> int:
-    """Where a bad stretch ends that goes on at the page ``low``; ``end`` if it is not seen to end.
+    """The end of a bad stretch that includes the page ``low``; ``end`` if no end is found.
 
-    The distance doubles until a page can be read, and halves again between the last that could not
-    and that one. Good pages that a long stretch may have within are given up.
+    The distance doubles until a page can be read, then a binary search finds the edge. Good pages
+    within a long stretch are given up.
     """
     step = _PAGE
     while low + step < end and _read(file, low + step, 1) is None:
@@ -156,7 +155,7 @@ def _edge(file: _Readable, low: int, end: int) -> int:
 
 
 def join_ranges(bad: list[tuple[int, int]], more: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges and those behind them, with the ones that touch made one."""
+    """Append ranges to ranges, merging those that touch."""
     out = list(bad)
     for low, high in more:
         if out and out[-1][1] == low:
@@ -172,7 +171,7 @@ def describe_ranges(bad: list[tuple[int, int]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Bytes ``low`` to ``high`` - 1 of a file, and what the disk said of them."""
+    """Bytes ``low`` to ``high`` - 1 of a file, and the error of the disk."""
 
     file: str
     low: int
@@ -185,16 +184,16 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """The first bytes of a file as far as they are there; zeros where the disk cannot read them."""
+    """The first bytes of a file, as many as exist; zeros where the disk cannot read them."""
 
     data: bytes
-    #: of the whole file
+    #: bytes of the whole file
     size: int
     bad: tuple[Stretch, ...] = ()
 
 
 class _Noting:
-    """A file that remembers what its disk said when it last failed."""
+    """A file that remembers the last error of its disk."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -215,7 +214,7 @@ class _Noting:
 
 
 def read_raw(files: Files, name: str, length: int) -> Raw:
-    """The first ``length`` bytes of a file, around what the disk cannot read.
+    """The first ``length`` bytes of a file, reading around bad sectors.
 
     Raises:
         StoreError: there is no such file, or it cannot be read for another reason.
@@ -230,9 +229,9 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
 
 
 def read_file(files: Files, name: str, *, most: int) -> bytearray:
-    """All of a derived file, through calls and not through a map.
+    """All of a derived file, by calls and not through a map.
 
-    It is read as long as it is when it is opened: a writer may put another one in its place.
+    Its size is taken when it is opened: a writer may replace the file meanwhile.
 
     Raises:
         StoreError: some of it cannot be read, or it has more than ``most`` bytes.
@@ -244,7 +243,7 @@ def read_file(files: Files, name: str, *, most: int) -> bytearray:
         if size > most:
             raise StoreError(
                 f"{size} bytes, where there can be {most} at most",
-                hint="delete it: it is derived, and built anew",
+                hint="delete it: it is derived and will be rebuilt",
             )
         data = bytearray(size)
         for block in _blocks(noting, 0, size, bad):
@@ -254,16 +253,16 @@ def read_file(files: Files, name: str, *, most: int) -> bytearray:
         file.close()
     if bad:
         first = _stretches(name, bad, noting)[0]
-        raise StoreError(str(first), hint="delete it: it is derived, and built anew")
+        raise StoreError(str(first), hint="delete it: it is derived and will be rebuilt")
     del data[at:]
     return data
 
 
 def first_bytes(files: Files, name: str, count: int) -> bytes:
-    """What a file begins with; fewer bytes of a shorter one.
+    """The first bytes of a file; fewer of a shorter one.
 
     Raises:
-        StoreError: it is not there, is no file, or cannot be read.
+        StoreError: it does not exist, is not a file, or cannot be read.
     """
     file = files.open(name, writable=False)
     try:
@@ -275,7 +274,7 @@ def first_bytes(files: Files, name: str, count: int) -> bytes:
 def _blocks(
     file: _Noting, at: int, end: int, bad: list[tuple[int, int]]
 ) -> Iterator[bytes]:
-    """A file from ``at`` up to ``end``; ``bad`` is filled on the way."""
+    """The blocks of a file from ``at`` to ``end``; appends unreadable ranges to ``bad``."""
     while at < end:
         within = bool(bad) and bad[-1][1] == at
         block, unread = read_around(file, at, min(_BLOCK_BYTES, end - at), within_bad=within)
@@ -293,7 +292,7 @@ def _stretches(
 
 
 def unreadable_stretches(name: str, file: File) -> tuple[Stretch, ...]:
-    """What the disk cannot read of all that was written to an open file."""
+    """The unreadable stretches among the written ranges of an open file."""
     noting, bad = _Noting(file), list[tuple[int, int]]()
     for low, high in written_ranges(file):
         for _ in _blocks(noting, low, high, bad):
@@ -302,16 +301,16 @@ def unreadable_stretches(name: str, file: File) -> tuple[Stretch, ...]:
 
 
 def name_some(ids: Sequence[int]) -> str:
-    """``2 memories (7, 9)``; of many the first ones."""
+    """``2 memories (7, 9)``; names only the first of many."""
     shown = ", ".join(map(str, ids[:_NAMED]))
     more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     return f"{len(ids)} memor{'y' if len(ids) == 1 else 'ies'} ({shown}{more})"
 
 
 def is_io_error(error: BaseException | None) -> bool:
-    """True for what SQLite, or a read of ours, says of a disk that cannot read.
+    """True for an error of SQLite or of a read that a bad disk explains.
 
-    SQLite takes a page that its disk fails to read for a malformed one, too.
+    SQLite also takes a page that the disk fails to read for a malformed one.
     """
     while error is not None:
         code = getattr(error, "sqlite_errorcode", None)

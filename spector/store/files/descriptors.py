@@ -1,4 +1,4 @@
-"""File descriptors that no interrupt loses, and none closes twice."""
+"""File descriptors that an interrupt neither loses nor closes twice."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["open_descriptor"]
 
 
 def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
-    """Open a file that is none of a directory's; what is returned closes itself when let go of.
+    """Open a file; the returned object closes the descriptor when it is dropped.
 
-    That happens in C, where no signal is handled, unlike in a ``__del__``.
+    It does so in C, where no signal is handled, unlike in a ``__del__``.
 
     Raises:
         OSError

@@ -123,23 +123,23 @@ class DiskFiles:
     durable = True
 
     def __init__(self, root: str) -> None:
-        # resolved once: a link that is pointed elsewhere later must not split a store in two
+        # resolved once: a link that is changed later must not split a store
         with translate_os_errors("find", root):  # the current directory may be gone
             self.root = os.path.realpath(root)
         self._discarded: set[str] = set()
 
     def make_root(self) -> None:
-        """Create the root directory if absent, and those above it; no power cut takes them back.
+        """Create the root directory and its parents if absent; a power cut does not undo this.
 
-        Each name is synced before anything is put below it. Only the lowest directory that is
-        there already may have been made by a process that was killed before it came to that.
+        Each name is synced before anything is put below it. Only the lowest directory that exists
+        already may have been made by a process that was killed before it synced the name.
         """
         with translate_os_errors("create", self.root):
             missing, lowest = [], self.root
             while not os.path.isdir(lowest) and lowest != os.path.dirname(lowest):
                 missing.append(lowest)
                 lowest = os.path.dirname(lowest)
-            with contextlib.suppress(PermissionError):  # then it is not one of ours
+            with contextlib.suppress(PermissionError):  # then it is not ours
                 syncing.sync_folder(os.path.dirname(lowest))
             for path in reversed(missing):
                 with contextlib.suppress(FileExistsError):
@@ -147,7 +147,7 @@ class DiskFiles:
                 self._sync_directory(os.path.dirname(path))
 
     def is_empty(self) -> bool:
-        """True when the root is absent or holds nothing."""
+        """True when the root is absent or empty."""
         if os.path.exists(self.root) and not os.path.isdir(self.root):
             raise StoreError(
                 f"cannot open a store at {self.root}: it is a file",
@@ -210,7 +210,7 @@ class DiskFiles:
                 if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= most:
                     return None
                 mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
-                populate(mapped)  # all of it is going to be read: rather an error than a signal
+                populate(mapped)  # all of it will be read: rather an error now than a signal
                 return mapped
             finally:
                 held.close()
@@ -233,7 +233,7 @@ class DiskFiles:
         return sorted(name.replace(os.sep, "/") for name in found)
 
     def closed_folders(self) -> list[str]:
-        """Names of directories that ``listing`` does not enter: links, and what nobody may read."""
+        """Names of directories that ``listing`` does not enter: links, and unreadable ones."""
         found: list[str] = []
         denied: list[OSError] = []
         for directory, folders, _ in os.walk(self.root, onerror=denied.append):
@@ -248,7 +248,7 @@ class DiskFiles:
             return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of every file; one that vanishes during the look is left out."""
+        """Bytes of every file; one that vanishes meanwhile is left out."""
         found = {}
         for name in self.listing():
             with contextlib.suppress(StoreNotFoundError):
@@ -282,20 +282,20 @@ class DiskFiles:
         self._sync_directory(os.path.dirname(self._path(name)))
 
     def make_private(self, name: str) -> None:
-        """Create an empty file before a library does, which would let the umask decide on it."""
+        """Create an empty file before a library does, which would apply the umask."""
         with contextlib.suppress(StoreError):
             self.open(name, create=True).close()
 
     def tighten(self) -> None:
-        """Take from group and others whatever they may do with the store."""
+        """Take all rights to the store from group and others."""
         tighten(self.root)
 
     def copy_to(self, other: DiskFiles, name: str) -> list[tuple[int, int]]:
-        """Copy a file to another root, not synced; nothing if there is none. Links are followed.
+        """Copy a file to another root, not synced; a missing one is skipped. Links are followed.
 
-        Returns the ranges of bytes that the disk cannot read: the copy has zeros there. An error
-        names the side that it came from: a disk that is full is never the source's. What somebody
-        has made a file longer by without writing to it (see ``written_ranges``) is not copied.
+        Returns the byte ranges that the disk cannot read, where the copy has zeros. An error names
+        the side that it comes from: a full disk is never the source's. Long holes (see
+        ``written_ranges``) are not copied.
         """
         path = self._path(name)
         try:

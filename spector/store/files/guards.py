@@ -1,8 +1,8 @@
 """Only regular files, only below the root, only for their owner.
 
-A store's directory may have been unpacked from somewhere, or written to by others. So a link, a
-pipe or a device in the place of a file is refused instead of followed or waited for, and what
-group or others may do with our files is taken back whenever the store is opened for writing.
+A store's directory may come from an archive, or others may have written to it. So a link, a pipe or
+a device in the place of a file is refused instead of followed or waited for, and the rights of
+group and others are removed whenever the store is opened for writing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ _HINT: Final = (
 
 
 def require_regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result:
-    """What is behind a descriptor, which is closed if that is no regular file.
+    """The status of a descriptor's file; a descriptor of anything else is closed.
 
-    A file that was ``created`` belongs to its owner alone, whatever the umask.
+    A file that was ``created`` gets mode 0600, whatever the umask.
+
+    Raises:
+        StoreError: it is not a regular file.
     """
     try:
         status = os.fstat(held.fileno())
@@ -49,7 +52,7 @@ def require_regular(held: FileIO, path: str, *, created: bool = False) -> os.sta
 
 
 def refuse_strange_folders(root: str, name: str) -> None:
-    """Raise when a directory between the root and the file ``name`` is a link, or none."""
+    """Raise when a parent of ``name`` below the root is a link, or not a directory."""
     at = name.find("/")
     while at >= 0:
         path = f"{root}/{name[:at]}"
@@ -61,21 +64,21 @@ def refuse_strange_folders(root: str, name: str) -> None:
 
 
 def refuse_other_than_files(*paths: str) -> None:
-    """Raise when one of them is there and is a link, a pipe, a device or a directory.
+    """Raise when one of the paths is a link, a pipe, a device or a directory.
 
-    For files that a library opens for us, which would follow a link, or wait for a pipe.
+    For files that a library opens, which would follow a link or wait for a pipe.
     """
     for path in paths:
         try:
             mode = os.lstat(path).st_mode
-        except OSError:  # whoever opens it next says why
+        except OSError:  # opening it will say why
             continue
         if not stat.S_ISREG(mode):
             raise StoreError(f"{path} is {kind_of(mode)}, not a file", hint=_HINT)
 
 
 def identity(path: str) -> tuple[int, int] | None:
-    """Device and number of the file at a path; None when there is none to be seen."""
+    """(device, inode) of the file at a path; None when it is missing or cannot be seen."""
     try:
         return identity_if_any(path)
     except OSError:
@@ -83,10 +86,10 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 def identity_if_any(path: str) -> tuple[int, int] | None:
-    """The same, but None only when there certainly is none.
+    """(device, inode) of the file at a path; None when it certainly does not exist.
 
     Raises:
-        OSError: that cannot be found out.
+        OSError: that is unknown.
     """
     try:
         status = os.lstat(path)
@@ -96,16 +99,16 @@ def identity_if_any(path: str) -> tuple[int, int] | None:
 
 
 def make_private_folder(path: str) -> None:
-    """Make a directory for its owner alone, whatever the umask."""
+    """Make a directory with mode 0700, whatever the umask."""
     os.mkdir(path, 0o700)
     if stat.S_IMODE(os.lstat(path).st_mode) & 0o777 != 0o700:
         os.chmod(path, 0o700)
 
 
 def tighten(root: str) -> None:
-    """Take from group and others whatever they may do with the directory and the files in it.
+    """Take all rights to a directory and the files in it from group and others.
 
-    Only what belongs to this user is touched, and nothing gets rights that it did not have.
+    Only files of this user change, and no rights are added.
     """
     open_to_all = False
     for path, status in _everything(root):
@@ -116,14 +119,14 @@ def tighten(root: str) -> None:
             os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
     if open_to_all:
         warnings.warn(
-            f"the store at {root} could be changed by everybody on this machine until now; "
+            f"until now every user of this machine could change the store at {root}; "
             "run: spector check PATH",
             UserWarning, stacklevel=2,
         )  # fmt: skip
 
 
 def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The directory, and every regular file and directory in it; links are not followed."""
+    """The directory and every regular file and directory below it; links are not followed."""
     with contextlib.suppress(OSError):
         yield root, os.lstat(root)
     waiting = [root]

@@ -3,21 +3,20 @@
 ``flock`` belongs to the open file, so unrelated closes in this process do not drop it (``lockf``
 locks would vanish). The holder's process id is written into the file; the lock never depends on it.
 
-A lock whose file has lost its name keeps nobody out, so the holder looks before each commit
-(``watch``).
+An unlinked lock excludes no one, so the holder checks the name before each commit (``watched``).
 
-Whether this very process is the holder is asked of the locks that it has, by the file and not by
-the path or the process id: a link leads to the same file, and another container has the same ids.
+This process recognizes its own locks by inode, not by path or process id: a link leads to the same
+file, and another container has the same ids.
 
-A dead holder's lock may live on for a moment: a process it forked has the descriptor until the
-hook below or ``exec`` closes it. So whoever finds the lock taken in the name of a dead process
-tries again for ``DEAD_HOLDER_WAIT_S``; whoever finds a living one is refused at once.
+A dead holder's lock may live on for a moment: a process that it forked has the descriptor until the
+hook below or ``exec`` closes it. So an opening that finds the lock of a dead process retries for
+``DEAD_HOLDER_WAIT_S``; one that finds a living holder is refused at once.
 
-The second line of the file is the writer's word on the catalog: the change counter of the last
-commit that it knows to be durable. Whoever finds a catalog with a smaller one knows that commits
-were lost, in whatever way, although the catalog looks sound. The line is written after each such
-commit and never synced, so a power cut may leave an older one, which is as true; without the file,
-or with a damaged line, nothing is known. A process that is killed leaves the newest.
+The second line of the file is the durable mark: the change counter of the last commit that the
+writer knew to be durable. A catalog with a smaller counter has lost commits, although it looks
+sound. The line is written after each such commit and never synced. A power cut may leave an older
+mark, which is still true; a killed process leaves the newest; without the file, or with a damaged
+line, nothing is known.
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ __all__ = [
 ]
 
 LOCK_NAME: Final = "LOCK"
-#: how long a lock whose holder is dead is waited for, in seconds of sleep. A child is between fork
-#: and exec for milliseconds; on a busy machine it may wait for a processor much longer than that.
+#: seconds of sleep to wait for a lock whose holder is dead. A child is between fork and exec for
+#: milliseconds, but on a busy machine it may wait much longer for a processor.
 DEAD_HOLDER_WAIT_S = 2.0
 _STEP_S = 0.01
 _LOST: Final = (
-    "it kept other writers out: close this store, make sure that only one process has it open, then"
+    "it excluded other writers: close this store, make sure that only one process has it open, then"
     " open it again"
 )
 #: bytes of the first line, which is the holder's process id, and of both
@@ -65,7 +64,7 @@ _BOTH = 96
 
 @dataclass(frozen=True, slots=True)
 class DurableMark:
-    """What a writer knew for certain: so many changes of that store are durable."""
+    """The last change of a store that its writer knew to be durable."""
 
     uuid: bytes
     change_seq: int
@@ -76,7 +75,7 @@ class DurableMark:
 
     @staticmethod
     def read(raw: bytes) -> DurableMark | None:
-        """The word in the content of a lock's file, if it has one."""
+        """The mark in the content of a lock file, if it has one."""
         try:
             uuid, seq, _ = raw[_FIRST:].split()
             found = DurableMark(bytes.fromhex(uuid.decode()), int(seq, 16))
@@ -86,7 +85,7 @@ class DurableMark:
 
 
 def read_durable_mark(root: str) -> DurableMark | None:
-    """The word of whoever wrote last to the store in a directory. To be read before the catalog."""
+    """The durable mark of the last writer of a store. Read it before the catalog."""
     fd = _lock_file(os.path.join(root, LOCK_NAME))
     if fd is None:
         return None
@@ -102,12 +101,12 @@ class WriterLock(Sole):
     """Held from open to close by the one process that may write.
 
     Args:
-        speaks: leave word of what is durable. Who builds a store does not: where there is a word, a
-            store has been in use.
+        speaks: write the durable mark. Building a copy does not: a mark shows that a store has
+            been in use.
 
     Raises:
-        StoreLockedError: a living process holds it, maybe this one, or a dead one's child still
-            does after ``DEAD_HOLDER_WAIT_S``.
+        StoreLockedError: a living process holds it, perhaps this one, or after
+            ``DEAD_HOLDER_WAIT_S`` a child of a dead one still does.
     """
 
     def __init__(self, root: str, *, speaks: bool = True) -> None:
@@ -125,7 +124,7 @@ class WriterLock(Sole):
             self.identity = _identity_of(self._fd)
             self._file = Watched(path, _LOST, _LOST, self.identity)
             self._acquire(root)
-            with contextlib.suppress(OSError):  # the content is a courtesy; the lock the promise
+            with contextlib.suppress(OSError):  # the content is only informative
                 self.mark = DurableMark.read(os.pread(self._fd, _BOTH, 0))
                 os.ftruncate(self._fd, self._write())
         except BaseException:
@@ -140,11 +139,11 @@ class WriterLock(Sole):
     def _acquire(self, root: str) -> None:
         if fcntl is None:  # pragma: no cover
             raise StoreLockedError(
-                "this platform has no flock, so a second writer could not be kept out",
+                "this platform has no flock, so a second writer could not be excluded",
                 hint="use spector on Linux or macOS",
             )
         for _ in range(round(DEAD_HOLDER_WAIT_S / _STEP_S)):
-            # together, so that another thread which is refused finds out by whom
+            # together, so that another thread that is refused finds the holder
             with _registering, contextlib.suppress(OSError):
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _locks.add(self)
@@ -160,7 +159,7 @@ class WriterLock(Sole):
             sleep(_STEP_S)
         if _is_shared(self._fd):
             raise StoreLockedError(
-                f"the store at {root} is being repaired: nobody may write to it meanwhile",
+                f"the store at {root} is being repaired and cannot be written meanwhile",
                 hint='wait until the repair has ended, or open it here with mode="r"',
             )
         raise StoreLockedError(
@@ -171,7 +170,7 @@ class WriterLock(Sole):
         )
 
     def record_durable(self, uuid: bytes, change_seq: int) -> None:
-        """Leave word that a store is durable up to this change; to nobody's harm if that fails."""
+        """Write the durable mark of a change; a failure does no harm."""
         if self._fd >= 0 and self._speaks:
             self.mark = DurableMark(uuid, change_seq)
             with contextlib.suppress(OSError):
@@ -182,7 +181,7 @@ class WriterLock(Sole):
         return self._fd >= 0
 
     def refuse_removed(self) -> None:
-        """Raise when the lock's file has lost its name: the next writer makes one of its own.
+        """Raise when the lock file was unlinked: the next writer would make its own.
 
         Raises:
             StoreError
@@ -190,15 +189,15 @@ class WriterLock(Sole):
         self._file.refuse_changed()
 
     def _write(self) -> int:
-        """Both lines in one write, so that no word is lost between two."""
+        """Write both lines at once, so that no mark is lost between two writes."""
         mark = b"" if self.mark is None else self.mark.line()
         return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self.pid, mark), 0)
 
     def release(self) -> None:
-        """Give the lock up. Idempotent.
+        """Release the lock. Idempotent.
 
-        Unlocking, and not only closing, frees it even if a child process got the descriptor. In
-        such a child only the descriptor goes: the lock is the parent's.
+        It is unlocked and not only closed, which frees it even if a child process has the
+        descriptor. Such a child only closes the descriptor: the lock is the parent's.
         """
         held = self._held
         if held is None or held.closed:
@@ -212,10 +211,10 @@ class WriterLock(Sole):
 
 @managed
 def without_writer(root: str) -> Iterator[None]:
-    """Until the end nobody opens the store for writing; leaves no trace in its directory.
+    """Exclude writers of a store during the block; leaves no trace in its directory.
 
     Raises:
-        StoreLockedError: somebody is writing.
+        StoreLockedError: the store is being written.
     """
     fd = _lock_file(os.path.join(root, LOCK_NAME))
     if fd is None:
@@ -233,11 +232,11 @@ def without_writer(root: str) -> Iterator[None]:
 
 
 def _lock_file(path: str) -> FileIO | None:
-    """A descriptor of the lock's file; None when nobody can have locked it, or it is not ours."""
+    """A descriptor of the lock file; None when it does not exist or is not a regular file."""
     try:
         held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
         require_regular(held, path)
-    except (OSError, StoreError):  # never opened here, or a pipe, which would be waited for
+    except (OSError, StoreError):  # never opened here, or a pipe, which would block
         return None
     return held
 
@@ -248,9 +247,9 @@ def _identity_of(fd: int) -> _Identity:
 
 
 def _refuse_own(fd: int, root: str) -> None:
-    """Raise when the one who has the lock is this process, or one that it was forked from.
+    """Raise when this process, or one that it was forked from, holds the lock.
 
-    A second process would be told to close the store elsewhere, and search for it in vain.
+    The general message would send the user to another process, where there is nothing to close.
     """
     identity = _identity_of(fd)
     with _registering:
@@ -273,10 +272,10 @@ def _refuse_own(fd: int, root: str) -> None:
 
 
 def _is_shared(fd: int, *, keep: bool = False) -> bool:
-    """Whether those who have the lock, if any, only keep writers out: see ``without_writer``.
+    """True when no writer holds the lock: it is free, or shared by ``without_writer``.
 
     Args:
-        keep: do so, too, from now on.
+        keep: take a shared lock as well.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -288,10 +287,9 @@ def _is_shared(fd: int, *, keep: bool = False) -> bool:
 
 
 def _is_dead(holder: str) -> bool:
-    """Whether ``holder`` is the id of a process that has ended, reaped by its parent or not.
+    """True when ``holder`` is the id of a process that has ended, whether it was reaped or not.
 
-    An id from another container looks dead, too. That costs a wait and nothing else: only the lock
-    decides who writes.
+    An id from another container looks dead, too. That only costs a wait: the lock alone decides.
     """
     if not holder.isdigit() or not 0 < int(holder) < 1 << 31:
         return False
@@ -299,7 +297,7 @@ def _is_dead(holder: str) -> bool:
         os.kill(int(holder), 0)
     except ProcessLookupError:
         return True
-    except OSError:  # it is somebody else's, so it is there
+    except OSError:  # it is another user's, so it exists
         pass
     try:
         with open(f"/proc/{holder}/stat", "rb") as file:
@@ -311,15 +309,15 @@ def _is_dead(holder: str) -> bool:
 
 _Identity = tuple[int, int]
 _locks: WeakList[WriterLock] = WeakList()
-#: from the moment in which a lock is taken until that is known to other threads; of a kind that one
-#: thread may take twice, because a signal handler may open a store
+#: held from taking a lock until other threads can see it; reentrant, because a signal handler may
+#: open a store
 _registering = threading.RLock()
-#: file of a lock -> the process that had it when it was forked
+#: inode of a lock -> the process that held it at the fork
 _of_parents: dict[_Identity, int] = {}
 
 
 def _let_go_in_child() -> None:
-    """A child that outlives its parent must not keep the store locked."""
+    """Release inherited locks: a child that outlives its parent must not keep the store locked."""
     global _locks, _registering
     _registering = threading.RLock()
     inherited, _locks = _locks, WeakList()  # another thread may have been about to change the list

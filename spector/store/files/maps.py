@@ -1,9 +1,9 @@
-"""Files in memory: maps that need no descriptor, and pages that are read before they are touched.
+"""Maps of files: they need no descriptor, and their pages can be read before they are touched.
 
-A page of a map that the disk cannot read, or that lies behind the end of a file which somebody has
-cut off, ends the process with SIGBUS when it is touched. Linux can be asked to read pages before
-that, and says then that it failed (MADV_POPULATE_READ, since 5.14). That holds for what is bad at
-that moment: a page that the system takes back may be read again later, and fail then.
+Touching a page that the disk cannot read, or that lies beyond the end of a truncated file, ends the
+process with SIGBUS. Linux can read pages beforehand and report a failure (MADV_POPULATE_READ, since
+5.14). This covers pages that are bad at that moment: one that the system evicts is read again
+later, and may fail then.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class Map(Sole):
-    """A map that needs no descriptor to stay alive: shared and read-only, or private and writable.
+    """A map without a descriptor: shared and read-only, or private and writable.
 
     ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
-    day partitions than a process may have descriptors. Arrays hold the map through their base.
+    day partitions than a process may have descriptors. Arrays keep the map alive as their base.
     """
 
     def __init__(self, fd: int, length: int, *, private: bool = False) -> None:
         self._length = length
         protection = mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)
         kind = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
-        #: the address, or nothing
+        #: the address, or empty
         self._held: list[int | None] = []
         address = held_by_calling(self._held, _libc.mmap, None, length, protection, kind, fd, 0)
         if address is None or address == _FAILED:
@@ -72,7 +72,7 @@ class Map(Sole):
 
 
 def populate(view: NDArray[np.uint8]) -> bool:
-    """Read every page under a C-contiguous array now; False where the system does not know how.
+    """Read every page under a C-contiguous array now; False where the system cannot.
 
     Raises:
         OSError: EIO, some page cannot be read.

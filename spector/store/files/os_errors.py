@@ -32,7 +32,7 @@ def translate_os_errors(action: str, path: str) -> Iterator[None]:
 
 
 def is_time_limit(error: OSError) -> bool:
-    """Whether an error is a time limit of the caller's, raised in a signal handler."""
+    """True for a time limit of the caller's, raised in a signal handler."""
     return isinstance(error, TimeoutError) and error.errno is None
 
 
@@ -40,8 +40,8 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     """The spector error for an ``OSError`` met while doing ``action`` to ``path``.
 
     Raises:
-        TimeoutError: that is what ``error`` is, and the system did not say so: a signal handler
-            did, whose time limit is no fault of the file.
+        TimeoutError: ``error`` is one without a system error number: a signal handler raised it,
+            and its time limit is not a fault of the file.
     """
     if is_time_limit(error):
         raise error
@@ -75,7 +75,7 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
 
 
 def is_missing(path: str) -> bool:
-    """False as well where that cannot be found out."""
+    """True when a path certainly does not exist; False also when that is unknown."""
     try:
         os.stat(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the store asks of files: one protocol, so that faults can be injected at one seam.
+"""The protocol of files, so that faults can be injected at one seam.
 
 It has two implementations: ``DiskFiles`` (a directory) and ``MemoryFiles`` (slabs of memory, for
 volatile tiers and ``spector.open(":memory:")``).
@@ -27,10 +27,9 @@ class File(Protocol):
     def size(self) -> int: ...
 
     def extent(self, offset: int) -> tuple[int, int] | None:
-        """Where the next bytes from ``offset`` on lie that were written, and where they end.
+        """(first, end) of the next written bytes from ``offset`` on; None if only a hole is left.
 
-        What is in front of them are zeros that take no room on the disk. None: up to the end of
-        the file there is nothing else.
+        Between ``offset`` and them is a hole: zeros that take no room on the disk.
         """
 
     def extend(self, size: int) -> None:
@@ -57,13 +56,13 @@ class Files(Protocol):
     ) -> tuple[bytes, Bytes]:
         """The first ``head`` bytes, read, and a read-only map of at most ``most`` bytes.
 
-        No descriptor stays. ``writable`` also proves that the file may be opened for writing.
+        No descriptor is kept. ``writable`` also proves that the file may be opened for writing.
         """
 
     def map_private(self, name: str, *, most: int) -> Bytes | None:
-        """(size,) u8 of a whole file, page-aligned, for us to change without the file changing.
+        """(size,) u8 copy-on-write map of a whole file, page-aligned.
 
-        None when there is no such file, an empty one, or one of more than ``most`` bytes.
+        None when the file is missing, empty, or has more than ``most`` bytes.
         """
 
     def exists(self, name: str) -> bool: ...
@@ -76,19 +75,19 @@ class Files(Protocol):
     def size_of(self, name: str) -> int: ...
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of every file that is there throughout."""
+        """Bytes of every file that exists throughout the call."""
 
     def replace(self, source: str, target: str) -> None: ...
 
     def remove(self, name: str) -> None: ...
 
     def is_free(self, name: str) -> bool:
-        """True when nothing has that name but perhaps what has been discarded."""
+        """True when no file has that name, except perhaps a discarded one."""
 
     def discard(self, name: str) -> None:
-        """Remove a file that this process has made and nobody refers to; never raises.
+        """Remove a file of this process that nothing refers to; never raises.
 
-        One that cannot be removed now gives way when its name is created again.
+        One that cannot be removed now is removed when its name is created again.
         """
 
     def sync_dir(self, name: str) -> None:

@@ -1,8 +1,8 @@
-"""How bytes get from the system's memory to the medium, for files and directories alike.
+"""Sync files and directories to the medium.
 
-On macOS ``fsync`` hands them to the drive, which may keep them in its own memory and write them in
-any order; ``F_FULLFSYNC`` waits until they are on the medium (fsync(2) and fcntl(2) there). SQLite
-does the same for the catalog when it is told to (``PRAGMA fullfsync``).
+On macOS ``fsync`` passes bytes to the drive, which may keep them in its own memory and write them
+in any order; ``F_FULLFSYNC`` waits until they are on the medium (fsync(2) and fcntl(2) there).
+SQLite does the same for the catalog with ``PRAGMA fullfsync``.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ except ImportError:  # pragma: no cover
 
 __all__ = ["sync_all", "sync_data", "sync_folder"]
 
-#: what a file system says that has no such call, a share for instance
+#: errors of a file system that lacks the call, a network share for instance
 _UNKNOWN = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.ENODEV}
 
 
 def sync_all(fd: int) -> None:
-    """Make a file, or the names in a directory, durable. No failure is tried again.
+    """Make a file, or the names in a directory, durable. Never retry a failure.
 
     Raises:
-        OSError: the bytes may be lost, whatever a later call says.
+        OSError: the bytes may be lost, even if a later call succeeds.
     """
     if not _full(fd):
         os.fsync(fd)
@@ -45,18 +45,18 @@ def sync_folder(path: str) -> None:
     try:
         sync_all(held_by_calling(held, os.open, path or ".", os.O_RDONLY | os.O_CLOEXEC))
     finally:
-        if held:  # nothing can come between this and the call
+        if held:  # no signal is handled between this and the call
             os.close(held[0])
 
 
 def sync_data(fd: int) -> None:
-    """The same for a file's bytes and its size; its times may stay behind."""
+    """Make a file's bytes and size durable, but not its times."""
     if not _full(fd):
         getattr(os, "fdatasync", os.fsync)(fd)
 
 
 def _full(fd: int) -> bool:
-    """False where the system, or this file system, has no more to offer than ``fsync``."""
+    """Sync with F_FULLFSYNC; False where the system or file system lacks it."""
     command = getattr(fcntl, "F_FULLFSYNC", None)
     if command is None:
         return False

@@ -1,9 +1,9 @@
-"""Files of the user's choosing: whole or not at all, and nothing stays of a killed process.
+"""Text files that the user names: written whole or not at all.
 
-Where the system can (Linux, most file systems), the file has no name until it is complete, so a
-killed process leaves nothing. It gets its name in two steps where that name is taken, and elsewhere
-it bears a temporary one from the beginning. What a kill leaves of those, the next file that is
-written to the same name removes: the lock on it tells whether its writer is still there.
+Where the system can (Linux, most file systems), a file has no name until it is complete, so a
+killed process leaves nothing. It gets a temporary name briefly where the name is taken, and
+elsewhere from the beginning. The next write to the same name removes temporary files of killed
+processes: a lock on a file shows whether its writer is alive.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ except ImportError:  # pragma: no cover - Windows; what is left there stays
 __all__ = ["read_lines", "write_lines"]
 
 _END = ".tmp"
-#: files to make before it is clear that something keeps removing them
+#: attempts before giving up because another process keeps removing the file
 _ATTEMPTS = 5
 
 
@@ -48,7 +48,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 
     When this returns, neither the bytes nor the name can be lost in a power cut.
     """
-    # a link cannot be there before us: the name is drawn at random, and must be a new one
+    # no link can be planted: the name is random and must be new
     temporary = f"{path}.{secrets.token_hex(8)}{_END}"
     folder = os.path.dirname(path)
     with translate_os_errors("write", path):
@@ -68,7 +68,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
                 out.flush()
                 syncing.sync_all(out.fileno())
                 if not named:
-                    # the directory, which is not used, is what makes os.link follow the link
+                    # the unused directory makes os.link follow the link
                     os.link(_name_of(out.fileno()), temporary, src_dir_fd=out.fileno())
                 os.replace(temporary, path)
         except BaseException:
@@ -88,16 +88,16 @@ def _nameless(folder: str) -> FileIO | None:
         return None
     try:
         held = open_descriptor(folder, flag | os.O_WRONLY | os.O_CLOEXEC)
-    except OSError:  # a file with a name is made next, and says why if that fails too
+    except OSError:  # a named file is tried next, and its error is raised
         return None
-    if not os.path.exists(_name_of(held.fileno())):  # no /proc here, so it could never get one
+    if not os.path.exists(_name_of(held.fileno())):  # without /proc it could never get a name
         held.close()
         return None
     return held
 
 
 def _named(path: str) -> FileIO:
-    """A new, locked file with a name; made again where another process removed it as a remnant."""
+    """A new, locked file with a name; made again if another process removed it as a remnant."""
     for attempt in range(_ATTEMPTS):
         held = open_descriptor(path, OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         require_regular(held, path, created=True)
@@ -113,14 +113,14 @@ def _name_of(fd: int) -> str:
 
 
 def _lock(fd: int) -> None:
-    """Say that the writer is there; some file systems cannot, and then what is left stays."""
+    """Lock the file as being written; where the file system cannot, remnants stay."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove_left(path: str) -> None:
-    """Remove what killed processes of this user have left of files with this name."""
+    """Remove temporary files of this name that killed processes of this user have left."""
     folder, name = os.path.split(path)
     ours = re.compile(re.escape(name) + r"\.[0-9a-f]{16}" + re.escape(_END))
     if fcntl is None:  # pragma: no cover

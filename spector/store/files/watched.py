@@ -1,8 +1,8 @@
-"""Files that must stay in their places while a store is open: its catalog, its log, its lock.
+"""Files that must keep their names while a store is open: its catalog, its log, its lock.
 
-Whoever removes or replaces one of them is told nothing, and an open file lives on without a name.
-Commits into it succeed, and nobody would ever find them again; a lock without a name keeps nobody
-out. So each transaction looks at the names first.
+POSIX lets another process unlink or replace an open file. Later commits would go to the unlinked
+inode and be lost, and an unlinked lock excludes no one. So every transaction first checks that the
+paths still name our inodes.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ __all__ = ["Watched"]
 
 @dataclass(slots=True)
 class Watched:
-    """A file, and which one it was when it was opened."""
+    """A file and its inode when it was opened."""
 
     path: str
-    #: what to do when it was removed, and when another one is in its place
+    #: hints for a removed and for a replaced file
     when_removed: str
     when_replaced: str
-    #: device and number; None as long as there is nothing to compare with
+    #: (device, inode); None until ``note``
     identity: tuple[int, int] | None = None
 
     def note(self) -> None:
-        """Take what is there for the file that is open, unless that is known already."""
+        """Take the file at the path for the open one, unless the identity is known already."""
         if self.identity is None:
             self.identity = identity(self.path)
 
     def refuse_changed(self) -> None:
-        """Raise when the file that was opened is no longer the one with the name.
+        """Raise when the path no longer names the opened file.
 
         Raises:
             StoreError
@@ -41,7 +41,7 @@ class Watched:
             return
         try:
             now = identity_if_any(self.path)
-        except OSError:  # not to be seen by a process that has dropped its rights: nothing is known
+        except OSError:  # invisible to a process that has dropped its rights: unknown
             return
         if now is None:
             raise StoreError(
