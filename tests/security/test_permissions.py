@@ -119,7 +119,7 @@ def test_a_store_that_everybody_could_change_says_so(store_path: Path, clock: Ma
     spector.open(store_path, embedder=FakeEmbedder(), clock=clock).close()
     store_path.chmod(0o777)
     with (
-        pytest.warns(UserWarning, match="changed by everybody"),
+        pytest.warns(UserWarning, match="every user of this machine could change"),
         spector.open(store_path, embedder=FakeEmbedder(), clock=clock),
     ):
         pass
