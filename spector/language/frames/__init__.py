@@ -1,0 +1,43 @@
+"""Statements of texts as triples, their values, and what contradicts what."""
+
+from __future__ import annotations
+
+from spector.language.frames.conflicts import (
+    NO_CONFLICT,
+    Verdict,
+    compare,
+)
+from spector.language.frames.extraction import (
+    extract,
+)
+from spector.language.frames.predicates import (
+    ONE_VALUED,
+    is_single_valued,
+)
+from spector.language.frames.statement import (
+    AGENT,
+    USER,
+    Modality,
+    Statement,
+    Tense,
+)
+from spector.language.frames.values import (
+    normal_value,
+    values_differ,
+)
+
+__all__ = [
+    "AGENT",
+    "NO_CONFLICT",
+    "ONE_VALUED",
+    "USER",
+    "Modality",
+    "Statement",
+    "Tense",
+    "Verdict",
+    "compare",
+    "extract",
+    "is_single_valued",
+    "normal_value",
+    "values_differ",
+]

@@ -1,0 +1,176 @@
+"""Whether a new statement contradicts an older one, by slots and values alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from spector.language.frames.predicates import is_single_valued, predicate_of
+from spector.language.frames.statement import Statement
+from spector.language.frames.values import forms_differ, normal_value
+from spector.language.words import plain
+
+__all__ = ["NO_CONFLICT", "Verdict", "compare"]
+
+Kind = Literal["none", "contradicts", "replaces"]
+Rule = Literal["", "value", "polarity", "said"]
+
+#: a message that corrects what was said before
+_CORRECTS: Final = re.compile(
+    r"\b(?:actually|correction|i meant|my mistake|scratch that|not anymore|was wrong|should be"
+    r"|to correct|aslinda|duzeltme|yanlis (?:soyledim|yazdim)|demek istedim|yanlisti)\b"
+)
+#: names another time than now: the value may have changed since and come back
+_PAST_WORDS: Final = re.compile(
+    r"\b(?:used to|back then|back when|at the time|in those days|as a (?:kid|child)|growing up"
+    r"|when i was|previously|formerly|once lived|eskiden|o zamanlar|cocukken|bir zamanlar"
+    r"|onceden)\b"
+)
+#: how likely rule (c) takes a noun of a correction for that of the old statement
+_LIKE: Final = 0.45
+_CONFIDENCE: Final = {"said": 0.98, "value": 0.97, "polarity": 0.97, "form": 0.9}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a new statement does to the old ones.
+
+    Attributes:
+        kind: ``replaces`` where the text alone is sure enough to supersede, ``contradicts`` where
+            both have to be kept, ``none``.
+        rule: ``value``, another value of a one-valued predicate; ``polarity``, the same value
+            denied or affirmed; ``said``, the text itself says that a value is replaced.
+        confidence: of the verdict. old_index: of the old statement, -1 for none.
+    """
+
+    kind: Kind
+    rule: Rule = ""
+    confidence: float = 0.0
+    old_index: int = -1
+
+
+NO_CONFLICT: Final = Verdict("none")
+
+
+def compare(
+    old: Sequence[Statement],
+    new: Statement,
+    new_text: str = "",
+    *,
+    likeness: Sequence[float] | None = None,
+) -> Verdict:
+    """The strongest contradiction between a new statement and the living ones of its scope.
+
+    Hedges, questions, plans and reports, values of another subject, additions ("also") and other
+    times contradict nothing.
+
+    Args:
+        old: the living statements. new_text: the message that the new one is from.
+        likeness: of the new message to that of each old statement, 0 to 1; lets a correction
+            ("Actually, 8443") meet the old value of a predicate that may have several.
+    """
+    if not _states(new) or new.added:
+        return NO_CONFLICT
+    found: list[Verdict] = []
+    same = [at for at, each in enumerate(old) if _states(each) and _is_same_subject(each, new)]
+    for at in same:
+        each = old[at]
+        if not _is_same_time(each, new):
+            continue
+        differ = forms_differ(_value(each), _value(new))
+        if each.predicate == new.predicate and each.polarity != new.polarity:
+            if _value(each) == _value(new):
+                found.append(Verdict("replaces", "polarity", _CONFIDENCE["polarity"], at))
+        elif each.predicate == new.predicate and new.polarity and differ and _is_single(each, new):
+            sure = is_single_valued(new.predicate) or new.changed or each.frame == new.frame
+            confidence = _CONFIDENCE["value" if sure else "form"]
+            found.append(Verdict("replaces", "value", confidence, at))
+    said = _said(old, same, new, new_text, likeness)
+    if said is not None:
+        found.append(said)
+    return max(found, key=lambda each: each.confidence, default=NO_CONFLICT)
+
+
+def _states(statement: Statement) -> bool:
+    return statement.modality == "asserted"
+
+
+def _is_same_subject(one: Statement, other: Statement) -> bool:
+    first, second = _folded(one.subject), _folded(other.subject)
+    if first == second:
+        return True
+    if "'s " in first or "'s " in second or not _is_thing(one, other):
+        return False
+    # "the report" and "the annual report" may be two; "server" and "Server's" are one
+    return first.replace(" ", "") == second.replace(" ", "")
+
+
+def _is_thing(one: Statement, other: Statement) -> bool:
+    return one.subject not in ("user", "agent") and other.subject not in ("user", "agent")
+
+
+def _folded(name: str) -> str:
+    return " ".join(plain(name).split())
+
+
+def _is_same_time(old: Statement, new: Statement) -> bool:
+    """Whether both are about now, or about the same time."""
+    if old.window and new.window:
+        return normal_value(old.window) == normal_value(new.window)
+    past = new.tense == "past" and not new.changed
+    if (old.window and not new.window) or (new.window and not old.window and past):
+        return (old.window or new.window or "").startswith(("since", "Since"))
+    if old.tense == "future" or new.tense == "future":
+        return False
+    return (old.tense == "past") == (new.tense == "past") or _lasts(old, new)
+
+
+def _lasts(old: Statement, new: Statement) -> bool:
+    """A birth is past and does not end; what was before may be what a change has ended."""
+    return new.predicate in ("born_in", "born_on") or new.changed
+
+
+def _value(statement: Statement) -> str:
+    return statement.value or normal_value(statement.object)
+
+
+def _is_single(old: Statement, new: Statement) -> bool:
+    return old.single or new.single or is_single_valued(new.predicate)
+
+
+def _said(
+    old: Sequence[Statement], same: Sequence[int], new: Statement, new_text: str,
+    likeness: Sequence[float] | None,
+) -> Verdict | None:
+    """Rule (c): the new message says itself that a value is replaced."""
+    if not new.polarity:
+        return None
+    if new.replaced:
+        before = normal_value(new.replaced)
+        named = [at for at in same if old[at].polarity and not forms_differ(_value(old[at]), before)
+                 and forms_differ(_value(old[at]), _value(new))]
+        if len(named) == 1:
+            return Verdict("replaces", "said", _CONFIDENCE["said"], named[0])
+    corrects = bool(_CORRECTS.search(plain(new_text)))
+    if not (new.changed or corrects) or (new.predicate in ("has", "likes", "is_a") and not (
+        new.replaced
+    )):
+        return None
+    of_slot = [at for at in same if old[at].predicate == new.predicate]
+    if new.predicate == "is":  # "the database is X now": of the one slot with that name
+        name = predicate_of(new.subject)[0]
+        of_slot = of_slot or [at for at, each in enumerate(old) if _states(each)
+                              and each.predicate == name]
+    if corrects and not new.changed and likeness is not None:
+        of_slot = [at for at in of_slot if likeness[at] >= _LIKE]
+    if len(of_slot) != 1 or not old[of_slot[0]].polarity or _is_past(new_text) or not forms_differ(
+        _value(old[of_slot[0]]), _value(new)
+    ) or not _is_same_time(old[of_slot[0]], new):
+        return None
+    return Verdict("replaces", "said", _CONFIDENCE["said"], of_slot[0])
+
+
+def _is_past(text: str) -> bool:
+    return bool(_PAST_WORDS.search(plain(text)))

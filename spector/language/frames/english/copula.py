@@ -1,0 +1,332 @@
+"""Sentences with "to be": slots and their values, identity, roles, states of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from spector.language.frames.english import vocabulary as words_of
+from spector.language.frames.english.changes import trailing, window_of
+from spector.language.frames.english.groups import Group
+from spector.language.frames.english.kinds import (
+    DIETS,
+    KINDS,
+    MARITAL,
+    head_of,
+    is_amount,
+    is_named,
+    is_role,
+)
+from spector.language.frames.english.objects import joined_phrases, object_at
+from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
+from spector.language.frames.english.slots import (
+    MONTHS,
+    Slot,
+    Value,
+    is_person,
+    slot_at,
+    subject_name,
+    value_at,
+)
+from spector.language.frames.predicates import KIN
+from spector.language.frames.sentences import Word
+from spector.language.frames.statement import Draft, Place
+from spector.language.frames.values import is_date
+
+__all__ = ["copula", "reversed_slot"]
+
+#: makes a draft of a predicate, the words of its object, and the name of a frame
+Maker = Callable[[str, int, int, str], Draft]
+
+#: predicate | adjectives or participles | preposition or - | kind of the object
+_TABLE: Final = """
+allergic_to        | allergic                           | to       | thing
+married_to         | married                            | to       | name
+engaged_to         | engaged                            | to       | name
+interested_in      | interested                         | in       | interest
+interested_in      | passionate                         | about    | interest
+interested_in      | keen                               | on       | interest
+likes              | fond                               | of       | interest
+likes              | obsessed                           | with     | interest
+fears              | afraid scared                      | of       | thing
+good_at            | good                               | at       | thing
+located_in         | based located situated             | in       | place
+proud_of           | proud                              | of       | interest
+excited_about      | excited                            | about    | interest
+excited_about      | excited                            | for      | interest
+grateful_for       | grateful thankful                  | for      | interest
+worried_about      | worried nervous                    | about    | interest
+tired_of           | tired                              | of       | interest
+busy_with          | busy                               | with     | interest
+involved_in        | involved                           | in       | thing
+responsible_for    | responsible                        | for      | thing
+new_to             | new                                | to       | thing
+inspired_by        | inspired                           | by       | interest
+responsible_for    | in                                 | charge   | thing
+works_at           | employed                           | at       | org
+works_at           | employed                           | by       | org
+price              | priced                             | at       | amount
+member_of          | part                               | of       | org
+friends_with       | friends                            | with     | name
+comes_from         | from                               | -        | place
+likes              | into                               | -        | liked
+speaks             | fluent                             | in       | language
+affiliated_with    | affiliated                         | with     | name
+vaccinated_against | vaccinated                         | against  | thing
+born_in            | born                               | in       | place
+runs_on            | hosted                             | on       | used
+runs_on            | powered                            | by       | used
+owner              | owned                              | by       | name
+founded_by         | founded                            | by       | name
+written_by         | written                            | by       | name
+created_by         | created                            | by       | name
+directed_by        | directed                           | by       | name
+developed_by       | developed                          | by       | name
+"""
+_STATES: Final = {
+    (word, preposition.strip("-")): (predicate, kind)
+    for predicate, words, preposition, kind in (
+        [cell.strip() for cell in line.split("|")] for line in _TABLE.strip().splitlines()
+    )
+    for word in words.split()
+}
+_FANS: Final = frozenset(("fan", "lover", "supporter"))
+#: heads of "X is a ..." that praise or compare and identify nothing
+_EMPTY_HEADS: Final = frozenset(
+    """must win bummer relief pleasure joy delight treat gem miracle disaster mess
+    surprise star hero legend angel champ trooper natural pro genius inspiration
+    blessing gift lifesaver nightmare pain piece symbol sign example form source success
+    failure classic person people man woman guy girl boy kid one game-changer godsend
+    hit shame stress-reliever rollercoaster struggle must-see beginner rock distraction
+    escape outlet""".split()
+)
+
+
+def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:
+    """The statements of a clause whose verb is a form of be; the verb group ends at its value."""
+    person = subject.article in ("i", "we", "you")
+    slot = None if person else slot_at(words, subject, text)
+    if slot is not None and not is_person(words, subject):
+        value = value_at(words, group.end, slot, text)
+        if value is not None and (slot.predicate != "is" or slot.known):
+            yield _slot_draft(words, slot, value, group, text, "en:slot")
+            return
+    turned = reversed_slot(words, subject, group, text)
+    if turned is not None:
+        yield turned
+        return
+    if person or is_person(words, subject) or (
+        is_named(words, subject) and words[subject.end - 1].capital
+    ):
+        yield from _person(words, subject, group, text, person)
+    if subject.article == "the" or (slot is not None and not is_person(words, subject)):
+        yield from _thing(words, subject, group, text)
+
+
+def _slot_draft(
+    words: Sequence[Word], slot: Slot, value: Value, group: Group, text: str, frame: str
+) -> Draft:
+    span = (words[value.first].start, words[value.end - 1].end)
+    changed, added, replaced = trailing(words, value.after, text)
+    return Draft(
+        slot.owner, slot.subject, slot.predicate, text_of(words, value.first, value.end, text),
+        slot.span, span, (min(slot.span[0], span[0]), max(slot.span[1], span[1])),
+        polarity=group.polarity, tense=group.tense, replaced=replaced,
+        changed=value.changed or changed or group.changed,
+        added=value.added or added or group.added, window=window_of(words, text), by_form=True,
+        frame=frame,
+    )
+
+
+def reversed_slot(
+    words: Sequence[Word], subject: Phrase, group: Group, text: str
+) -> Draft | None:
+    """"X is my N", "X is the N of S", "X is where I live": the value stands before the slot."""
+    at = group.end
+    if subject.article in ("i", "we", "you") or subject.owner:
+        return None
+    span = (words[subject.first].start, words[subject.end - 1].end)
+    value = text_of(words, subject.first, subject.end, text)
+    rest = [word.text for word in words[at : at + 3]]
+    if rest[:1] == ["where"] and rest[1:] in (["i", "live"], ["we", "live"]):
+        slot = Slot(1, "", "lives_in", True, (words[at + 1].start, words[at + 1].end))
+        return _reversed(words, slot, value, span, group, at + 3, text)
+    phrase = phrase_at(words, at)
+    if phrase is None or phrase.article not in ("the", "") or not (
+        phrase.owner or phrase.article == "the" or "'s" in [
+            word.text for word in words[phrase.first : phrase.end]]
+    ):
+        return None
+    end = phrase.end
+    tail = [word.text for word in words[end : end + 4]]
+    if phrase.article == "the" and tail[:2] in (["i", "like"], ["i", "love"]) and any(
+        word in ("best", "most") for word in tail
+    ):
+        noun = words[end - 1].text.replace("color", "colour")
+        slot = Slot(1, "", f"favourite_{noun}", True, (words[end].start, words[end].end))
+        return _reversed(words, slot, value, span, group, end + 3, text)
+    found = slot_at(words, phrase, text)
+    if found is None or found.predicate == "is" or not (
+        found.known or is_named(words, subject) or words[phrase.end - 1].text in KIN
+    ):
+        return None
+    if found.predicate in ("works_as", "lives_in") or (
+        not is_named(words, subject) and not subject.article and not found.known
+    ):
+        return None
+    if subject.article == "the" or (found.known and found.predicate == "deadline" and (
+        not is_date(value))):
+        return None
+    return _reversed(words, found, value, span, group, end, text)
+
+
+def _reversed(
+    words: Sequence[Word], slot: Slot, value: str, span: Place, group: Group, after: int, text: str
+) -> Draft:
+    changed, added, replaced = trailing(words, after, text)
+    return Draft(
+        slot.owner, slot.subject, slot.predicate, value, slot.span, span,
+        (min(slot.span[0], span[0]), max(slot.span[1], span[1])), polarity=group.polarity,
+        tense=group.tense, replaced=replaced, changed=changed or group.changed,
+        added=added or group.added, by_form=True, frame="en:reversed",
+    )
+
+
+def _person(
+    words: Sequence[Word], subject: Phrase, group: Group, text: str, person: bool
+) -> Iterator[Draft]:
+    at = group.end
+    name = "" if person else subject_name(words, subject, text)
+    before = (words[subject.start].start, words[subject.end - 1].end)
+
+    def made(predicate: str, first: int, end: int, frame: str) -> Draft:
+        span = (words[first].start, words[end - 1].end)
+        changed, added, replaced = trailing(words, end, text)
+        return Draft(
+            subject.owner, name, predicate, text_of(words, first, end, text), before, span,
+            (before[0], span[1]), group.polarity, tense=group.tense, replaced=replaced,
+            changed=changed or group.changed, added=added or group.added,
+            window=window_of(words, text), frame=frame,
+        )
+
+    if at >= len(words):
+        return
+    word, after = words[at], words[at + 1].text if at + 1 < len(words) else ""
+    closed = _closes(words, at + 1)
+    if word.text in MARITAL and closed:
+        yield made("marital_status", at, at + 1, "en:marital")
+    elif word.text in DIETS and closed:
+        yield made("diet", at, at + 1, "en:diet")
+    elif _is_age(words, at) and group.tense == "present" and (closed or after in ("years", "year")):
+        yield made("age", at, at + 1, "en:age")
+    elif (word.text, after) in _STATES or (word.text, "") in _STATES:
+        long = (word.text, after) in _STATES
+        predicate, kind = _STATES[word.text, after if long else ""]
+        phrase = object_at(words, at + 1 + long, kind)
+        if word.text == "born" and phrase is not None and is_amount(words, phrase):
+            yield made("born_on", phrase.first, phrase.end, "en:born")
+        elif phrase is not None and phrase.owner != 2 and KINDS[kind](words, phrase):
+            for each in joined_phrases(words, phrase, kind):
+                yield made(predicate, each.first, each.end, f"en:{word.text}")
+    elif word.text in ("called", "named") and at + 1 < len(words):
+        phrase = quote_at(words, at + 1) or phrase_at(words, at + 1)
+        if phrase is not None and is_named(words, phrase):
+            yield made("is_named", phrase.first, phrase.end, "en:named")
+    else:
+        yield from _identity(words, at, subject, person, made, text)
+
+
+def _identity(
+    words: Sequence[Word], at: int, subject: Phrase, person: bool, made: Maker, text: str
+) -> Iterator[Draft]:
+    phrase = phrase_at(words, at)
+    if phrase is None or phrase.owner or not _closes(words, phrase.end, loose=True):
+        return
+    head = head_of(words, phrase)
+    if phrase.article in ("a", "an"):
+        if head.text in DIETS and phrase.end - phrase.first == 1:
+            yield made("diet", phrase.first, phrase.end, "en:diet")
+        elif head.text in _FANS and phrase.end - phrase.first > 0:
+            of = next((n for n in range(phrase.first, phrase.end) if words[n].text == "of"), 0)
+            if of:
+                yield made("likes", of + 1, phrase.end, "en:fan")
+        elif is_role(words, phrase):
+            yield made("works_as", phrase.first, phrase.end, "en:role")
+        elif _identifies(words, subject, phrase, person):
+            yield made("is_a", phrase.first, phrase.end, "en:identity")
+    elif is_person(words, subject) and is_named(words, phrase) and not phrase.article:
+        slot = slot_at(words, subject, text)
+        if words[phrase.first].capital and slot is not None:
+            draft = made(slot.predicate, phrase.first, phrase.end, "en:kin")
+            draft.owner, draft.subject, draft.by_form = slot.owner, slot.subject, True
+            yield draft
+    elif person and words[phrase.first].capital and phrase.end - phrase.first <= 3 and (
+        all(word.capital for word in words[phrase.first : phrase.end])
+        and words[subject.first].text == "i" and phrase.end >= len(words) - 1
+    ):
+        yield made("is_named", phrase.first, phrase.end, "en:named")
+
+
+def _identifies(words: Sequence[Word], subject: Phrase, phrase: Phrase, person: bool) -> bool:
+    """Whether "a N" says what somebody is, and neither praises nor compares."""
+    head = head_of(words, phrase).text
+    if head in _EMPTY_HEADS or head in words_of.VAGUE or phrase.end - phrase.first > 6:
+        return False
+    if person and head.endswith(("er", "ing", "ed", "y")):
+        return False
+    if not (person or subject.owner or subject.first or subject.end - subject.first > 1):
+        return False  # the first word of a sentence need not be a name
+    return words[phrase.first].text not in ("bit", "lot", "little", "few", "huge", "great")
+
+
+def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:
+    """A thing: when it is due, which version it is at, where it is."""
+    at = group.end
+    rest = [word.text for word in words[at : at + 3]]
+    if len(rest) < 2:
+        return
+    slot = Slot(subject.owner, text_of(words, subject.first, subject.end, text), "",
+                True, (words[subject.start].start, words[subject.end - 1].end))
+    if rest[0] == "due":
+        slot, at = slot._replace(predicate="deadline"), at + 1
+    elif rest[:2] in (["at", "version"], ["on", "version"], ["at", "release"]):
+        slot, at = slot._replace(predicate="version"), at + 2
+    elif rest[:2] == ["on", "port"]:
+        slot, at = slot._replace(predicate="port"), at + 2
+    elif rest[0] in ("on", "at") and group.verb == "be":
+        slot = slot._replace(predicate="deadline")
+        value = value_at(words, at, slot, text)
+        if value is not None:
+            yield _slot_draft(words, slot._replace(predicate="scheduled_for"), value, group, text,
+                              "en:scheduled")
+        return
+    elif rest[0] in ("in", "located", "based"):
+        slot = slot._replace(predicate="located_in")
+        at += rest[0] != "in"
+        phrase = phrase_at(words, at + 1)
+        inside = () if phrase is None else words[phrase.first : phrase.end]
+        if not inside or not all(word.capital for word in inside) or inside[0].text in MONTHS:
+            return
+        if subject.owner and not is_person(words, subject):
+            return
+    else:
+        return
+    value = value_at(words, at, slot, text)
+    if value is not None:
+        yield _slot_draft(words, slot, value, group, text, "en:thing")
+
+
+def _is_age(words: Sequence[Word], at: int) -> bool:
+    return words[at].kind == "number" and words[at].text.isdigit() and (
+        0 < int(words[at].text[:4]) < 120)
+
+
+def _closes(words: Sequence[Word], at: int, *, loose: bool = False) -> bool:
+    """Whether a complement can end before a word."""
+    if at >= len(words) or words[at].kind == "sign":
+        return True
+    text = words[at].text
+    if loose and text in words_of.PREPOSITIONS:
+        return text not in ("than", "as", "to")
+    return text in words_of.TIMES or text in words_of.CONJUNCTIONS or text in (
+        "because", "since", "by", "at", "in", "with", "but", "who", "that", "which", "not")

@@ -1,0 +1,117 @@
+"""What a sentence says by the way: whose dog it is, what it is called, how to reach somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from spector.language.frames.english import vocabulary as words_of
+from spector.language.frames.english.phrases import text_of
+from spector.language.frames.english.verbs import FORMS
+from spector.language.frames.predicates import KIN, PETS, PRESUPPOSED
+from spector.language.frames.sentences import Word
+from spector.language.frames.statement import Draft
+
+__all__ = ["contacts", "presupposed"]
+
+#: what a sentence with one of these calls mine may be mine no more
+_GONE: Final = frozenset(
+    """lost lose sold donated quit left died passed ex late former missing stolen gave
+    miss""".split()
+)
+_CALLS: Final = frozenset("call reach email mail text contact phone".split())
+_SIZES: Final = frozenset("little big older younger young own two three new".split())
+_KNOWN: Final = PRESUPPOSED | KIN
+
+
+def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
+    """What "my dog Max" takes for granted: a dog, and its name."""
+    gone = any(word.text in _GONE for word in words)
+    for at in range(len(words) - 1):
+        if words[at].text in ("named", "called") and at > 1:
+            yield from _naming(words, at, text)
+        own = words[at].text == "my" or words[at].text == "our"
+        first = at + 1
+        first += words[first].text in _SIZES
+        noun = words[first].text if own and first < len(words) else ""
+        if noun not in _KNOWN or (words[at].text == "our" and noun not in PETS):
+            continue
+        begin = first + 1
+        begin += _is_apposition(words, begin)
+        end = begin
+        while end < len(words) and _is_name_word(words[end]):
+            end += 1
+        if end > begin:
+            predicate = noun
+        elif gone or noun not in PRESUPPOSED or _is_compound(words, begin):
+            continue
+        else:
+            predicate, begin, end = "has", first, first + 1
+        span = (words[begin].start, words[end - 1].end)
+        yield Draft(1, "", predicate, text_of(words, begin, end, text),
+                    (words[at].start, words[at].end), span, (words[at].start, span[1]),
+                    frame="en:presupposed")
+
+
+def contacts(words: Sequence[Word], text: str) -> Iterator[Draft]:
+    """"Call me Ada", "reach me at 555-0134", "email me at a@b.com"."""
+    for at in range(len(words) - 2):
+        if words[at + 1].text != "me" or words[at].text not in _CALLS:
+            continue
+        if at and words[at - 1].text in ("not", "n't", "never", "to", "they", "he", "she"):
+            continue
+        first = at + 2
+        first += words[first].text in ("at", "on", "under", "via")
+        if first >= len(words):
+            continue
+        end, predicate = first + 1, ""
+        if words[first].kind == "mail":
+            predicate = "email"
+        elif words[first].kind == "number" and sum(map(str.isdigit, words[first].text)) >= 3:
+            predicate = "phone"
+            while end < len(words) and words[end].kind == "number":
+                end += 1
+        elif words[at].text == "call" and first == at + 2 and _is_name_word(words[first]):
+            predicate = "is_named"
+            while end < len(words) and _is_name_word(words[end]):
+                end += 1
+        if predicate and (end >= len(words) or words[end].kind == "sign"
+                          or words[end].text in words_of.TIMES | {"from", "instead", "if"}):
+            span = (words[first].start, words[end - 1].end)
+            yield Draft(1, "", predicate, text_of(words, first, end, text),
+                        (words[at + 1].start, words[at + 1].end), span, (words[at].start, span[1]),
+                        changed=any(word.text in ("now", "instead") for word in words),
+                        by_form=True, frame="en:contact")
+
+
+def _is_name_word(word: Word) -> bool:
+    return word.capital and word.kind == "word" and word.text not in words_of.STOPS
+
+
+def _is_apposition(words: Sequence[Word], at: int) -> bool:
+    """Whether ", Rob," follows: a name between two signs."""
+    return at + 2 < len(words) and words[at].text == "," and _is_name_word(words[at + 1]) and (
+        words[at + 2].kind == "sign")
+
+
+def _is_compound(words: Sequence[Word], at: int) -> bool:
+    """Whether the noun before an index goes on: "my dog walker"."""
+    if at >= len(words) or words[at].kind != "word":
+        return False
+    text = words[at].text
+    if text in ("painting", "training", "riding", "collecting", "building"):
+        return True
+    return text not in words_of.STOPS and not text.endswith("ly") and not FORMS.get(text)
+
+
+def _naming(words: Sequence[Word], at: int, text: str) -> Iterator[Draft]:
+    """"a dog named Max": Max is a dog."""
+    end = at + 1
+    while end < len(words) and _is_name_word(words[end]):
+        end += 1
+    noun = words[at - 1]
+    if end == at + 1 or noun.kind != "word" or noun.text in words_of.STOPS or noun.capital:
+        return
+    span = (words[at + 1].start, words[end - 1].end)
+    yield Draft(0, text_of(words, at + 1, end, text), "is_a", noun.raw, span,
+                (noun.start, noun.end), (noun.start, span[1]), frame="en:naming")

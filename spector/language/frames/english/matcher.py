@@ -1,0 +1,289 @@
+"""Clauses of an English sentence against the frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from spector.language.frames.english import vocabulary as words_of
+from spector.language.frames.english.changes import renewed
+from spector.language.frames.english.copula import copula
+from spector.language.frames.english.groups import Group, group_at
+from spector.language.frames.english.implied import contacts, presupposed
+from spector.language.frames.english.kinds import MARITAL, is_named
+from spector.language.frames.english.objects import objects_at
+from spector.language.frames.english.phrases import Phrase, phrase_at, text_of
+from spector.language.frames.english.slots import is_person, slot_at, subject_name
+from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame
+from spector.language.frames.sentences import Sentence, Word
+from spector.language.frames.statement import Draft, Modality, Place
+
+__all__ = ["english_drafts"]
+
+#: predicates that things have as well as persons
+_OF_THINGS: Final = frozenset(
+    """uses runs_on listens_on depends_on price weighs belongs_to contains released
+    founded supports""".split()
+)
+#: verbs that a clause may follow without "that"; it is the speaker's own
+_CLAUSE_VERBS: Final = frozenset(
+    """think guess believe suppose know remember told said say mentioned mention glad
+    happy proud note fact sure because since as cause cuz though although while that""".split()
+)
+#: a clause behind them is never asserted, see `_modality`
+_UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
+#: words at the beginning that say that something is new
+_TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
+_FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
+_INTRODUCES: Final = (
+    words_of.INTRODUCTIONS | words_of.ADVERBS | words_of.TIMES | words_of.UNITS
+) - {"before", "whenever"}
+
+
+def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
+    """The statements of one sentence, in order, with the modality of each."""
+    words = sentence.words
+    whole = _modality(sentence)
+    turns = any(pair in _TURNS for pair in pairwise(word.text for word in words[:6]))
+    subject: Phrase | None = None
+    last_past = False
+    named: list[Place] = []
+    for at in range(len(words)):
+        if not _may_begin(words, at):
+            continue
+        first = _skip_introductions(words, at)
+        if first > at and _may_begin(words, first):
+            continue
+        found = _subject_at(words, first)
+        group = None
+        if found is not None:
+            subject = found
+            group = group_at(words, found.end, _is_third(words, found))
+        elif subject is not None and at and words[at - 1].text in ("and", "but", "then", ","):
+            group = group_at(words, first, _is_third(words, subject))
+            if group is not None and words[at - 1].text == "," and (
+                group.tense != "past" or group.verb == "be" or not last_past
+            ):
+                group = None
+        if subject is None or group is None:
+            continue
+        if group.tense == "past" and at and words[at - 1].text in ("since", "as", "while"):
+            continue
+        last_past = group.tense == "past"
+        meant = _stricter(whole, _stricter(_context(words, at), group.modality))
+        for draft in _frames(words, subject, group, text):
+            named.append(draft.subject_span)
+            draft.changed |= turns
+            yield replace(draft, modality=_stricter(meant, draft.modality))
+    for draft in (*presupposed(words, text), *contacts(words, text)):
+        start, end = draft.object_span
+        if not any(begin <= start and end <= stop for begin, stop in named):
+            yield replace(draft, modality=whole)
+
+
+# -- how a sentence is meant ----------------------------------------------------------------------
+
+_ORDER: Final[tuple[Modality, ...]] = (
+    "asserted", "hedged", "planned", "conditional", "reported", "asked",
+)
+
+
+def _stricter(one: Modality, other: Modality) -> Modality:
+    return max(one, other, key=_ORDER.index)
+
+
+def _modality(sentence: Sentence) -> Modality:
+    words = [word.text for word in sentence.words]
+    if sentence.asks or _is_inverted(words):
+        return "asked"
+    if any(word in words_of.CONDITIONS for word in words):
+        return "conditional"
+    for at, word in enumerate(words):
+        if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
+            return "reported"
+    if any(word in words_of.HEDGES for word in words) or ("not", "sure") in pairwise(words):
+        return "hedged"
+    return "asserted"
+
+
+def _is_inverted(words: list[str]) -> bool:
+    """Whether the words have the order of a question, whatever sign ends them."""
+    at = 0
+    while at < len(words) - 1 and (words[at] in words_of.INTRODUCTIONS or words[at] == ","):
+        at += 1
+    first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
+    if first in words_of.QUESTIONS:
+        return first not in ("when", "while")
+    asks = first in words_of.BE or first in words_of.DO or first in words_of.MODALS or (
+        first in ("have", "has"))
+    return asks and (second in words_of.PRONOUNS or second in words_of.POSSESSIVES
+                     or second in words_of.ARTICLES or second == "n't")
+
+
+def _context(words: Sequence[Word], at: int) -> Modality:
+    """What the words before a clause make of it: "I think", "Tom says"."""
+    before = [word.text for word in words[max(0, at - 4) : at]]
+    if any(word in words_of.OPINIONS for word in before):
+        return "hedged"
+    return "asserted"
+
+
+# -- where clauses begin, and whose they are ------------------------------------------------------
+
+
+def _may_begin(words: Sequence[Word], at: int) -> bool:
+    if at == 0 or at >= len(words):
+        return at == 0
+    before = words[at - 1]
+    if before.kind == "sign":
+        return before.text not in "'/@#%*=+$&"
+    if before.text in ("and", "but", "so", "then"):
+        return True
+    first_person = words[at].text in ("i", "we", "my", "our")
+    if before.text == "that":
+        return at > 1 and words[at - 2].text in _CLAUSE_VERBS and first_person
+    if words[at].text in ("i", "we") and _is_fronted(words, at):
+        return True
+    if before.text == "you" and at > 1 and words[at - 2].text in ("tell", "told", "know"):
+        return first_person
+    if before.text in _UNASSERTED:
+        return True
+    return before.text in _CLAUSE_VERBS and first_person
+
+
+def _is_fronted(words: Sequence[Word], at: int) -> bool:
+    """Whether only "in May", "of all colours", "last summer in Rome" stands before a subject."""
+    if at > 8 or words[0].text not in _FRONTS:
+        return False
+    return not any(
+        word.text in FORMS or word.text in words_of.BE or word.text in words_of.RELATIVES
+        or (word.kind == "sign" and word.text != ",")
+        for word in words[:at]
+    )
+
+
+def _skip_introductions(words: Sequence[Word], at: int) -> int:
+    """The first word that may belong to the subject, behind "well," and "last year,"."""
+    first = at
+    while at < len(words) and (
+        (words[at].text in _INTRODUCES and (at > first or words[at].text not in words_of.UNITS))
+        or (words[at].kind == "sign" and words[at].text in ",:-")
+    ) and words[at].text not in ("this", "these", "both", "all"):
+        at += 1
+    if at < len(words) - 2 and words[at].text in ("in", "as", "since", "for", "on", "at", "these"):
+        comma = next((n for n in range(at, min(at + 8, len(words))) if words[n].text == ","), 0)
+        person = next((n for n in range(at, min(at + 6, len(words)))
+                       if words[n].text in ("i", "we", "my")), 0)
+        if comma:
+            return comma + 1
+        if person and first == 0:
+            return person
+    return at
+
+
+def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
+    if at >= len(words):
+        return None
+    word = words[at].text
+    if word in ("i", "we", "you"):
+        return Phrase(at, at, at + 1, 2 if word == "you" else 1, word)
+    if words[at].kind == "sign":
+        return None
+    found = phrase_at(words, at, subject=True)
+    if found is not None and found.article == "the" and found.end + 1 < len(words) and (
+        words[found.end].text == "for"
+    ):  # "the deadline for the report" is that of the report
+        inner = phrase_at(words, found.end + 1, subject=True)
+        if inner is not None:
+            return found._replace(end=inner.end)
+    return found
+
+
+def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
+    if subject.article in ("i", "we", "you"):
+        return False
+    last = words[subject.end - 1].text
+    return not ((last.endswith("s") and not last.endswith("ss")) or last in (
+        "parents", "children", "people", "team", "family", "police"))
+
+
+# -- frames ---------------------------------------------------------------------------------------
+
+
+def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:
+    weds = group.verb == "get" and group.end < len(words) and words[group.end].text in MARITAL
+    if group.verb in ("be", "become", "turn") or weds:
+        if group.verb != "be":
+            group = group._replace(changed=True, tense="present")
+        changed = [] if group.verb == "turn" else list(renewed(words, subject, group, text))
+        yield from changed or copula(words, subject, group, text)
+        return
+    person = subject.article in ("i", "we", "you")
+    if not person:
+        slot = slot_at(words, subject, text)
+        if slot is not None and not is_person(words, subject) and (slot.owner or slot.known):
+            yield from renewed(words, subject, group, text)
+    yield from renewed(words, subject, group, text) if person else ()
+    name = "" if person else subject_name(words, subject, text)
+    owned = person or is_person(words, subject) or _is_name(words, subject)
+    span = (words[subject.start].start, words[subject.end - 1].end)
+    for frame in FRAMES.get(group.verb, ()):
+        if not owned and not (frame.predicate in _OF_THINGS and subject.article == "the"):
+            continue
+        if subject.owner == 0 and not person and not owned and frame.kind == "had":
+            continue
+        if frame.past and (group.tense != "past" or not group.polarity):
+            continue
+        if frame.now and group.tense != "present":
+            continue
+        if group.ing and (frame.past or frame.kind in ("had", "liked", "activity")):
+            continue
+        at = group.end
+        while at < len(words) and words[at].text in words_of.ADVERBS - {"very", "all", "both"}:
+            at += 1
+        if frame.preposition:
+            at, old = _source(words, at, frame, text)
+            if at >= len(words) or words[at].text != frame.preposition:
+                continue
+            at += 1
+        else:
+            old = None
+        made = list(objects_at(words, at, frame, group, text))
+        for each in made:
+            polarity = each.polarity == (group.polarity == frame.polarity)
+            yield replace(
+                each, owner=subject.owner, subject=name, subject_span=span, polarity=polarity,
+                tense="present" if frame.changes else group.tense,
+                changed=each.changed or group.changed or frame.changes,
+                added=each.added or group.added, replaced=each.replaced or old,
+                span=(words[subject.start].start, each.object_span[1]),
+            )
+        if made:
+            return
+
+
+def _source(
+    words: Sequence[Word], at: int, frame: VerbFrame, text: str
+) -> tuple[int, str | None]:
+    """(index behind it, X) of "from X" between a verb of change and its preposition."""
+    if frame.changes and at < len(words) and words[at].text == "from":
+        old = phrase_at(words, at + 1)
+        if old is not None:
+            return old.end, text_of(words, old.first, old.end, text)
+    return at, None
+
+
+def _is_name(words: Sequence[Word], subject: Phrase) -> bool:
+    """A proper name, and not just the first word of a sentence in the plural or a gerund."""
+    if subject.owner or subject.article:
+        return False
+    inside = words[subject.first : subject.end]
+    if not all(word.capital or word.text in ("of", "'s", "van", "de") for word in inside):
+        return False
+    if subject.first == 0 and len(inside) == 1:
+        only = inside[0].text
+        return not only.endswith(("ing", "s", "ly", "ed")) and only not in FORMS and (
+            only not in _INTRODUCES)
+    return is_named(words, subject)

@@ -1,0 +1,294 @@
+"""Objects of English verbs: phrases, what is done, lists, slots with their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from spector.language.frames.english import vocabulary as words_of
+from spector.language.frames.english.changes import trailing, window_of
+from spector.language.frames.english.groups import Group
+from spector.language.frames.english.kinds import DIETS, KINDS
+from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
+from spector.language.frames.english.verbs import FORMS, VerbFrame
+from spector.language.frames.predicates import SLOTS, predicate_of
+from spector.language.frames.sentences import Word
+from spector.language.frames.statement import Draft
+
+__all__ = ["joined_phrases", "object_at", "objects_at"]
+
+#: objects of one verb at most
+_MOST: Final = 3
+#: kinds of objects that may be something that is done
+_DONE: Final = frozenset(("liked", "begun", "activity", "interest"))
+#: kinds of objects that may be a title in quotation marks
+_TITLED: Final = frozenset("liked work counted made habit played name visited seen".split())
+#: "that" behind these points at a thing and begins no clause
+_CREATES: Final = frozenset("make bake cook build create craft paint draw write".split())
+_PARTICLES: Final = frozenset("up out off away along around back down over".split())
+_WITH_DOINGS: Final = frozenset(
+    """in at on with to for by near from about through into of across""".split()
+)
+_NO_DOINGS: Final = frozenset(
+    """getting get making make see seeing watching having being keep keeping letting""".split()
+)
+#: say what is done only with an object
+_EMPTY_DOINGS: Final = frozenset(
+    """doing making being having getting seeing knowing going making taking giving using
+    finding hearing feeling thinking looking trying becoming keeping bringing putting
+    letting watching sharing spending do be have get see know go make take give use find
+    hear feel think look try become keep say hear chat catch learn""".split()
+)
+#: may stand behind the last phrase of a list
+_CLOSERS: Final = frozenset("and now named called who that which too the my because again".split())
+
+_NO_CLOSERS: Final = words_of.STOPS - words_of.PREPOSITIONS - _CLOSERS
+
+
+def objects_at(
+    words: Sequence[Word], at: int, frame: VerbFrame, group: Group, text: str
+) -> Iterator[Draft]:
+    """The objects that begin at a word, at most three that "and" and commas join."""
+    negated = at < len(words) and words[at].text == "no"
+    shown = at + 1 < len(words) and words[at].text == "that" and group.verb in _CREATES
+    phrase = object_at(words, at + negated + shown, frame.kind)
+    if shown and phrase is not None:
+        phrase = phrase._replace(article="this")
+    if phrase is None or phrase.owner == 2 or not _is_closed(words, phrase.end):
+        return
+    slot = _slot_object(words, phrase, frame, text)
+    if slot is not None:
+        yield slot
+        return
+    if not _fits(words, phrase, frame, negated):
+        return
+    favourite = _best_of_all(words, phrase, frame, text)
+    if favourite is not None:
+        yield favourite
+        return
+    phrases = joined_phrases(words, phrase, frame.kind)
+    if not phrases:
+        return
+    after = phrases[-1].end + (phrase.article == '"')
+    renamed = _as_slot(words, phrase, after, text)
+    if renamed is not None:
+        yield renamed
+        return
+    changed, added, replaced = trailing(words, after, text)
+    window = window_of(words, text)
+    for each in phrases[:_MOST]:
+        yield Draft(
+            owner=0, subject="", predicate=frame.predicate,
+            object=_object_text(words, each, text), subject_span=(0, 0),
+            object_span=(words[each.first].start, words[each.end - 1].end), span=(0, 0),
+            polarity=not negated, changed=changed, added=added, replaced=replaced, window=window,
+            frame=f"en:{group.verb}",
+        )
+
+
+def _best_of_all(
+    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
+) -> Draft | None:
+    """"Of all colours I like blue most": the favourite of a kind."""
+    if frame.predicate != "likes" or phrase.end >= len(words) or words[phrase.end].text not in (
+        "most", "best"
+    ):
+        return None
+    texts = [word.text for word in words[: phrase.first]]
+    at = next((n for n in range(len(texts) - 2) if texts[n : n + 2] == ["of", "all"]), -1)
+    if at < 0:
+        return None
+    kind = texts[at + 2 + (texts[at + 2] in ("the", "my"))]
+    kind = predicate_of(kind[:-1] if kind.endswith("s") else kind)[0]
+    span = (words[phrase.first].start, words[phrase.end - 1].end)
+    return Draft(0, "", f"favourite_{kind}", text_of(words, phrase.first, phrase.end, text), (0, 0),
+                 span, (0, 0), by_form=True, frame="en:best")
+
+
+def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
+    """Whether an object is of the kind that a frame asks for; "no car" counts as "a car"."""
+    if phrase.article == '"':
+        return frame.kind in _TITLED
+    return KINDS[frame.kind](words, phrase._replace(article="a") if negated else phrase)
+
+
+def _object_text(words: Sequence[Word], phrase: Phrase, text: str) -> str:
+    body = text_of(words, phrase.first, phrase.end, text)
+    return f"my {body}" if phrase.owner == 1 and len(body) < 3 else body
+
+
+def object_at(words: Sequence[Word], at: int, kind: str) -> Phrase | None:
+    """The object that begins at a word: a title, something that is done, a noun phrase."""
+    quote = quote_at(words, at)
+    if quote is not None:
+        return quote
+    if kind in _DONE and at < len(words) and (words[at].text == "to" or _is_gerund(words, at)):
+        return _gerund_at(words, at)
+    return phrase_at(words, at)
+
+
+def _is_gerund(words: Sequence[Word], at: int) -> bool:
+    text = words[at].text if at < len(words) else ""
+    return len(text) > 4 and text.endswith("ing") and text not in (
+        "king", "string", "spring", "thing", "something", "morning", "evening", "wedding")
+
+
+def _gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
+    """What one likes to do: "reading novels", "to paint"."""
+    verb = at + (words[at].text == "to")
+    if verb >= len(words) or words[verb].text in words_of.STOPS or words[verb].text in _NO_DOINGS:
+        return None
+    end = verb + 1
+    moved = end < len(words) and words[end].text in _PARTICLES
+    end += moved
+    inner = quote_at(words, end) or phrase_at(words, end)
+    if inner is not None and words[end].text not in words_of.TIMES:
+        if inner.owner == 2 or words[inner.end - 1].text in words_of.VAGUE:
+            return None
+        end = inner.end + (inner.article == '"')
+    elif end < len(words) and words[end].text in words_of.PRONOUNS:
+        return None
+    placed = end < len(words) and words[end].text in _WITH_DOINGS
+    if placed:
+        inner = phrase_at(words, end + 1)
+        if inner is not None and inner.owner != 2 and inner.end - verb <= 7 and (
+            words[inner.end - 1].text not in words_of.VAGUE
+        ):
+            end = inner.end
+        elif end == verb + 1 or moved:
+            return None
+    if (end == verb + 1 and words[verb].text in _EMPTY_DOINGS) or (end == verb + 2 and moved and (
+        words[verb].text in _EMPTY_DOINGS
+    )):
+        return None
+    return Phrase(at, at, end, 0, "")
+
+
+def _is_closed(words: Sequence[Word], at: int) -> bool:
+    """Whether a phrase can end before a word: no verb whose subject it would be follows."""
+    if at >= len(words):
+        return True
+    word = words[at]
+    if word.kind == "suffix" or word.text in words_of.BE or word.text in words_of.MODALS:
+        return False
+    if word.text in ("'s", "'re", "'ve", "to", "more", "less", "how", "when", "what"):
+        return word.text in ("to", "when", "more")
+    return not (word.text in words_of.DO or word.text in words_of.HAVE)
+
+
+def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phrase]:
+    """A phrase and those that "and" and commas add; none for "a red and blue shirt"."""
+    if phrase.article == '"':
+        return [phrase]
+    alone = phrase.end - phrase.first == 1
+    if alone and phrase.article in ("a", "an") and _is_modifier(words, phrase.end):
+        return []
+    more = list(_joined(words, phrase, kind))
+    if len(more) == 1 and alone and not phrase.article and not words[phrase.first].capital and (
+        more[0].end - more[0].first > 1 and not more[0].article and not more[0].owner
+        and not _is_gerund(words, phrase.first)
+    ):
+        return more  # "rock and pop music" begins with no rock
+    return [phrase, *more]
+
+
+def _is_modifier(words: Sequence[Word], at: int) -> bool:
+    """Whether "and" or a comma goes on with another adjective: "a red and blue shirt"."""
+    if at + 1 >= len(words) or words[at].text not in ("and", ",", "but"):
+        return False
+    after = words[at + 1].text
+    return after not in words_of.STOPS and after not in FORMS and words[at + 1].kind == "word" and (
+        after not in words_of.UNITS and not words[at + 1].capital)
+
+
+def _joined(words: Sequence[Word], phrase: Phrase, kind: str) -> Iterator[Phrase]:
+    """Further phrases of a list that ends where the clause does."""
+    found: list[Phrase] = []
+    at, closed = phrase.end, False
+    while at < len(words) and words[at].text in (",", "and", "&"):
+        last = words[at].text != ","
+        at += 1
+        if not last and at < len(words) and words[at].text in ("and", "&"):
+            last, at = True, at + 1
+        next_one = object_at(words, at, kind)
+        if next_one is None or next_one.article == '"' or not KINDS[kind](words, next_one):
+            break
+        if _is_gerund(words, phrase.first) != _is_gerund(words, at) or (
+            next_one.end - next_one.first > 3
+            or (words[next_one.first].text in FORMS and not _is_gerund(words, next_one.first))
+        ):
+            break
+        if next_one.end < len(words) and _goes_on(words[next_one.end]):
+            break
+        found.append(next_one)
+        at = next_one.end
+        if last:
+            closed = True
+            break
+    if closed:
+        yield from found
+
+
+def _goes_on(word: Word) -> bool:
+    """Whether a word goes on with a clause whose subject the last phrase would be."""
+    if word.text in _CLOSERS:
+        return False
+    return word.kind == "suffix" or word.text in FORMS or word.text in _NO_CLOSERS
+
+
+def _slot_object(
+    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
+) -> Draft | None:
+    """"uses port 8443", "has a capacity of 5 GB": the object is a slot with its value."""
+    if frame.kind not in ("used", "had", "thing", "slot") or phrase.owner:
+        return None
+    nouns = [word.text for word in words[phrase.first : phrase.end]]
+    for at in range(1, len(nouns)):
+        predicate, modifiers = predicate_of(" ".join(nouns[:at]))
+        begin = phrase.first + at
+        if predicate in SLOTS and not modifiers and words[begin].text == "of":
+            begin += 1
+        elif not any(map(str.isdigit, words[begin].text)):
+            continue
+        if predicate in SLOTS and not modifiers and words[begin].text[:1].isdigit() | (
+            words[begin].text[:1] == "v"
+        ):
+            span = (words[begin].start, words[phrase.end - 1].end)
+            changed, added, replaced = trailing(words, phrase.end, text)
+            return Draft(0, "", predicate, text_of(words, begin, phrase.end, text), (0, 0), span,
+                         (0, 0), changed=changed, added=added, replaced=replaced, by_form=True,
+                         frame="en:slot-object")
+    if frame.predicate == "listens_on" and nouns[0].isdigit():
+        span = (words[phrase.first].start, words[phrase.first].end)
+        return Draft(0, "", "port", words[phrase.first].raw, (0, 0), span, (0, 0), by_form=True,
+                     frame="en:slot-object")
+    if nouns[-1] == "diet" and nouns[0] in DIETS:
+        span = (words[phrase.first].start, words[phrase.end - 2].end)
+        return Draft(0, "", nouns[-1], text_of(words, phrase.first, phrase.end - 1, text), (0, 0),
+                     span, (0, 0), changed=frame.changes, by_form=True, frame="en:slot-object")
+    return None
+
+
+def _as_slot(words: Sequence[Word], phrase: Phrase, after: int, text: str) -> Draft | None:
+    """"uses SQLite as its database": a value, and the slot that it has."""
+    if after + 1 >= len(words) or words[after].text not in ("as", "for"):
+        return None
+    own = words[after + 1].text in words_of.POSSESSIVES or words[after + 1].text in ("the", "our")
+    begin = after + 1 + own
+    end = begin
+    while end < len(words) and words[end].kind == "word" and end - begin < 4 and (
+        words[end].text not in words_of.STOPS
+    ):
+        end += 1
+    if end == begin or (words[after].text == "for" and not own):
+        return None
+    predicate, modifiers = predicate_of(" ".join(word.text for word in words[begin:end]))
+    known = predicate in SLOTS
+    if (words[after].text == "for" and not known) or (not own and not known):
+        return None
+    if modifiers:
+        predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
+    changed, added, replaced = trailing(words, end, text)
+    return Draft(0, "", predicate, text_of(words, phrase.first, phrase.end, text), (0, 0),
+                 (words[phrase.first].start, words[phrase.end - 1].end), (0, 0), changed=changed,
+                 added=added, replaced=replaced, by_form=True, frame="en:as-slot")

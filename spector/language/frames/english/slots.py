@@ -1,0 +1,278 @@
+"""Noun phrases that name a slot: "my favourite colour", "the port of the server", "Ada's wife"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from spector.language.frames.english import vocabulary as words_of
+from spector.language.frames.english.kinds import (
+    DIETS,
+    KINDS,
+    MARITAL,
+    head_of,
+    is_amount,
+    is_named,
+    is_role,
+)
+from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
+from spector.language.frames.predicates import DISCOURSE_NOUNS, KIN, SLOTS, is_plural, predicate_of
+from spector.language.frames.sentences import Word
+from spector.language.frames.statement import Place
+from spector.language.frames.values import is_date
+
+__all__ = ["MONTHS", "Slot", "Value", "is_person", "slot_at", "subject_name", "value_at"]
+
+#: say nothing about which slot is meant
+_PLAIN_MODIFIERS: Final = frozenset("new current own present latest actual full first".split())
+_PAST_MODIFIERS: Final = frozenset("old previous former ex last next original future".split())
+#: nouns that name a slot though their head alone is talk
+_OF_THINGS: Final = frozenset(
+    """author director founder founders capital ceo chairperson chairman president
+    manager headquarters currency language name owner creator head leader captain coach
+    editor inventor developer designer producer composer sponsor host chair governor
+    mayor principal dean""".split()
+)
+_CHECKS: Final[dict[str, Callable[[Sequence[Word], Phrase], bool]]] = {
+    "works_as": is_role,
+    "lives_in": KINDS["place"],
+    "born_in": KINDS["place"],
+    "located_in": KINDS["place"],
+    "is_named": is_named,
+    "works_at": KINDS["org"],
+    "age": is_amount,
+    "price": is_amount,
+    "budget": is_amount,
+    "salary": is_amount,
+    "port": is_amount,
+    "phone": is_amount,
+    "version": is_amount,
+    "height": is_amount,
+    "weight": is_amount,
+    "email": lambda words, phrase: words[phrase.first].kind == "mail",
+    "url": lambda words, phrase: "." in words[phrase.first].raw,
+    "marital_status": lambda words, phrase: words[phrase.first].text in MARITAL,
+    "diet": lambda words, phrase: words[phrase.first].text in DIETS,
+}
+_BEFORE_VALUE: Final = {
+    "lives_in": ("in",), "located_in": ("in", "at"), "born_in": ("in",),
+    "deadline": ("on", "by", "at", "in"), "version": ("at",), "works_at": ("at", "with"),
+    "birthday": ("on", "in"), "port": ("port",),
+}  # fmt: skip
+_AFTER_VALUE: Final = frozenset(
+    """now anymore any today instead currently these because since not so but and too as
+    nowadays again actually though while which who if when right please per""".split()
+)
+_EXTENDING: Final = frozenset("in for from to by about on with at".split())
+MONTHS: Final = frozenset(
+    """january february march april may june july august september october november
+    december jan feb mar apr jun jul aug sep sept oct nov dec""".split()
+)
+_DAYS: Final = frozenset("tomorrow today tonight midnight noon".split())
+
+
+class Slot(NamedTuple):
+    """A slot: whose it is, its predicate, and whether the table knows its name."""
+
+    owner: int
+    subject: str
+    predicate: str
+    known: bool
+    span: Place
+
+
+class Value(NamedTuple):
+    """A value: words ``first`` to ``end``; ``after`` is what follows it."""
+
+    first: int
+    end: int
+    after: int
+    changed: bool
+    added: bool
+
+
+def is_person(words: Sequence[Word], phrase: Phrase) -> bool:
+    """Whether a phrase is "my sister", "Anna's boss": somebody of somebody."""
+    if any(word.text == "of" for word in words[phrase.first : phrase.end]):
+        return False
+    last = phrase.end - 1
+    while last > phrase.first and words[last].capital:
+        last -= 1
+    return words[last].text in KIN and bool(phrase.owner or _possessive(words, phrase) >= 0)
+
+
+def subject_name(words: Sequence[Word], phrase: Phrase, text: str) -> str:
+    """A subject without its article; a name behind "my sister" is left out."""
+    end = phrase.end
+    if is_person(words, phrase):
+        while end - 1 > phrase.first and words[end - 1].capital:
+            end -= 1
+    return text_of(words, phrase.first, end, text)
+
+
+def _possessive(words: Sequence[Word], phrase: Phrase) -> int:
+    """Index of the last "'s" in a phrase, or -1."""
+    for at in range(phrase.end - 2, phrase.first, -1):
+        if words[at].text == "'s":
+            return at
+    return -1
+
+
+def slot_at(words: Sequence[Word], phrase: Phrase, text: str) -> Slot | None:
+    """The slot that a phrase names, or None."""
+    at = _possessive(words, phrase)
+    inside = [word.text for word in words[phrase.first : phrase.end]]
+    span = (words[phrase.start].start, words[phrase.end - 1].end)
+    if at > 0:
+        subject = text_of(words, phrase.first, at, text)
+        return _slot(phrase.owner, subject, words, at + 1, phrase.end, span, phrase.owner == 0)
+    if "of" in inside or "for" in inside:
+        middle = phrase.first + inside.index("of" if "of" in inside else "for")
+        if phrase.article != "the" and not phrase.owner:
+            return None
+        begin = middle + 1
+        begin += words[begin].text in words_of.ARTICLES
+        begin += words[begin].text in words_of.POSSESSIVES
+        subject = text_of(words, begin, phrase.end, text)
+        span = (words[begin].start, words[phrase.end - 1].end)
+        return _slot(0, subject, words, phrase.first, middle, span, True)
+    if phrase.owner:
+        return _slot(phrase.owner, "", words, phrase.first, phrase.end, span, False)
+    if phrase.article == "the":
+        return _slot(0, "", words, phrase.first, phrase.end, span, False)
+    return None
+
+
+def _slot(
+    owner: int, subject: str, words: Sequence[Word], first: int, end: int, span: Place, owned: bool
+) -> Slot | None:
+    nouns = [word.text for word in words[first:end]]
+    while len(nouns) > 1 and nouns[0] in _PLAIN_MODIFIERS:
+        nouns.pop(0)
+    raws = [word.raw for word in words[end - len(nouns) : end]]
+    if not nouns or nouns[0] in _PAST_MODIFIERS or not all(
+        any(map(str.isalpha, noun)) for noun in nouns
+    ):
+        return None
+    if nouns[-1] in DISCOURSE_NOUNS or (is_plural(nouns[-1]) and nouns[-1] not in KIN and (
+        nouns[-1] != "headquarters")):
+        return None
+    for at, noun in enumerate(nouns[:-1]):
+        if noun in ("favourite", "favorite"):
+            return Slot(owner, subject, "favourite_" + _snake(nouns[at + 1 :]), True, span)
+    if nouns[-1] in ("favourite", "favorite", "fav"):
+        return None
+    predicate, modifiers = predicate_of(" ".join(nouns))
+    known = predicate in SLOTS
+    if subject or not modifiers:
+        if subject and modifiers:
+            predicate = _snake([*modifiers.split(), predicate])
+        if owner or subject:
+            return Slot(owner, subject, predicate, known or nouns[-1] in _OF_THINGS, span)
+        # "the database": the thing and its slot have one name
+        return Slot(0, " ".join(raws), "is", known, span)
+    if owner:
+        if modifiers in ("email", "home", "personal"):
+            return Slot(owner, "", predicate, known, span)
+        return Slot(owner, "", _snake([*modifiers.split(), predicate]), known, span)
+    if not known:
+        return Slot(0, " ".join(raws), "is", False, span)
+    return Slot(0, " ".join(raws[: len(modifiers.split())]), predicate, True, span)
+
+
+def _snake(nouns: Sequence[str]) -> str:
+    return predicate_of("_".join(nouns).replace("_", " "))[0] if len(nouns) == 1 else "_".join(
+        "colour" if noun == "color" else noun.replace("-", "_") for noun in nouns)
+
+
+def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | None:
+    """The value that follows the copula of a slot, if it is one the slot can have."""
+    changed = added = False
+    while at < len(words) and (words[at].text in words_of.ADVERBS or words[at].text == "now"):
+        changed |= words[at].text in ("now", "currently", "nowadays")
+        added |= words[at].text == "also"
+        at += 1
+    if at < len(words) and words[at].text in ("called", "named"):
+        at += 1
+    base = slot.predicate
+    prepositions = _BEFORE_VALUE.get(base, ())
+    stands = at < len(words) and words[at].text in prepositions
+    if base == "lives_in" and not stands:
+        return None
+    at += stands
+    phrase = quote_at(words, at) or _number_at(words, at, text) or phrase_at(words, at)
+    if phrase is None or phrase.owner:
+        return None
+    if not _ends(words, phrase.end):
+        phrase = _extended(words, phrase, slot)
+        if phrase is None:
+            return None
+    if not _fits(words, phrase, slot, text):
+        return None
+    after = phrase.end + (phrase.article == '"')
+    while after < len(words) and words[after].text in ("now", "today", "currently", "nowadays"):
+        changed, after = True, after + 1
+    added |= any(word.text in ("too", "also") for word in words[after : after + 2])
+    return Value(phrase.first, phrase.end, after, changed, added)
+
+
+def _number_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
+    """A number with its unit, a phone number in groups, a date: whatever runs on."""
+    if at >= len(words):
+        return None
+    first = words[at]
+    if not (first.kind in ("number", "mail", "link") or first.text in words_of.WEEKDAYS
+            or first.text in _DAYS | words_of.NUMBERS or (first.text in MONTHS and first.capital)):
+        return None
+    end = at + 1
+    while end < len(words) and end - at < 7 and (
+        words[end].kind == "number" or words[end].text in MONTHS or (words[end].text == ","
+        and end + 1 < len(words) and words[end + 1].kind == "number")
+        or (words[end].kind == "word" and words[end].text not in words_of.STOPS
+            and not words[end].text.endswith("ly"))
+    ):
+        end += 1
+    return Phrase(at, at, end, 0, first.text)
+
+
+def _ends(words: Sequence[Word], at: int) -> bool:
+    if at >= len(words) or words[at].kind == "sign":
+        return at >= len(words) or words[at].text not in "-/=:*("
+    if words[at].text in ("and", "or"):  # a clause may follow, another value may not
+        after = [word.text for word in words[at + 1 : at + 4]]
+        subject = after and (after[0] in words_of.POSSESSIVES or after[0] in words_of.PRONOUNS)
+        return bool(subject) or any(each in words_of.BE or each in words_of.MODALS
+                                    or each in words_of.HAVE for each in after)
+    return words[at].text in _AFTER_VALUE
+
+
+def _extended(words: Sequence[Word], phrase: Phrase, slot: Slot) -> Phrase | None:
+    """The phrase with one more behind a preposition, for slots without a known kind of value."""
+    if slot.predicate in _CHECKS or words[phrase.end].text not in _EXTENDING:
+        return None
+    more = phrase_at(words, phrase.end + 1)
+    if more is None or more.owner or more.end - phrase.first > 7 or not _ends(words, more.end):
+        return None
+    return phrase._replace(end=more.end)
+
+
+def _fits(words: Sequence[Word], phrase: Phrase, slot: Slot, text: str) -> bool:
+    if slot.predicate in _CHECKS:
+        return _CHECKS[slot.predicate](words, phrase)
+    value = text_of(words, phrase.first, phrase.end, text)
+    if slot.predicate in ("deadline", "birthday", "start_time"):
+        return is_date(value) or words[phrase.first].text in MONTHS | words_of.WEEKDAYS | _DAYS
+    head = head_of(words, phrase).text
+    if head in words_of.VAGUE or phrase.end == phrase.first:
+        return False
+    if slot.known:
+        return not (slot.predicate == "is" and phrase.article == "" and not _solid(words, phrase))
+    return (bool(slot.subject or slot.owner) and phrase.article in ("a", "an", "the")
+            and not slot.subject) or _solid(words, phrase)
+
+
+def _solid(words: Sequence[Word], phrase: Phrase) -> bool:
+    """A name, a number or a title: what cannot be an adjective."""
+    last = words[phrase.end - 1]
+    return phrase.article == '"' or last.kind in ("number", "mail", "link") or (
+        last.capital or any(map(str.isdigit, last.text)))

@@ -1,0 +1,257 @@
+"""Frames of English verbs, and the forms of those verbs, as tables."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["FORMS", "FRAMES", "PHRASAL", "Form", "VerbFrame"]
+
+
+class VerbFrame(NamedTuple):
+    """One frame: a verb, what follows it, and the predicate that it states.
+
+    Attributes:
+        predicate: in snake case. preposition: between verb and object, "" for none.
+        kind: what the object has to be: see `kinds` in `spector.language.frames.english.objects`.
+        polarity: what the verb says when nothing negates it.
+        changes: the verb says that a value is replaced.
+        past, now: holds in this tense only ("moved to", not "move to").
+    """
+
+    predicate: str
+    preposition: str
+    kind: str
+    polarity: bool = True
+    changes: bool = False
+    past: bool = False
+    now: bool = False
+
+
+#: predicate | verbs | preposition or - | kind of the object | flags
+_TABLE: Final = """
+lives_in      | live reside dwell          | in       | place   |
+lives_in      | live                       | at       | address |
+lives_in      | move relocate              | to       | place   | changes past
+lives_in      | settle                     | in       | place   | changes past
+grew_up_in    | grow-up                    | in       | place   |
+works_as      | work                       | as       | role    |
+works_at      | work                       | at       | org     |
+works_at      | work                       | for      | org     |
+works_in      | work                       | in       | field   |
+works_with    | work                       | with     | group   |
+studies       | study major                | -        | field   |
+studies       | major                      | in       | field   |
+studies_at    | study                      | at       | org     |
+graduated_from | graduate                  | from     | org     |
+likes         | like love enjoy adore      | -        | liked   |
+likes         | hate dislike detest loathe | -        | liked   | denies
+eats          | eat                        | -        | food    |
+drinks        | drink                      | -        | food    |
+prefers       | prefer                     | -        | liked   |
+uses          | use                        | -        | used    |
+uses          | switch migrate             | to       | used    | changes past
+owns          | own                        | -        | thing   |
+has           | have                       | -        | had     | now
+had           | have                       | -        | lived   | past
+drives        | drive                      | -        | vehicle |
+speaks        | speak                      | -        | language |
+plays         | play                       | -        | played  |
+teaches       | teach                      | -        | field   |
+coaches       | coach                      | -        | thing   |
+collects      | collect                    | -        | thing   |
+practices     | practice practise          | -        | field   |
+volunteers_at | volunteer                  | at       | org     |
+volunteers_with | volunteer                | with     | org     |
+supports      | support                    | -        | name    |
+runs_on       | run                        | on       | used    |
+is_named      | go                         | by       | name    | now
+works_at      | employ                     | at by    | org     |
+diet          | eat follow keep            | -        | slot    |
+uses          | run                        | -        | slot    |
+listens_on    | listen                     | on       | used    |
+depends_on    | depend                     | on       | used    |
+price         | cost                       | -        | amount  |
+weighs        | weigh                      | -        | amount  |
+belongs_to    | belong                     | to       | name    |
+contains      | contain include            | -        | thing   |
+plays_for     | play                       | for      | name    |
+signed_with   | sign                       | with     | name    | past
+married_to    | marry                      | -        | name    | past
+visited       | visit tour explore         | -        | visited | past
+visited       | go travel                  | to       | visited | past
+attended      | attend                     | -        | event   | past
+attended      | go                         | to       | event   | past
+joined        | join                       | -        | thing   | past
+joined        | participate compete        | in       | event   | past
+joined        | sign-up enroll register    | for      | event   | past
+bought        | buy purchase order         | -        | thing   | past
+bought        | pick-up                    | -        | counted | past
+adopted       | adopt rescue               | -        | counted | past
+received      | receive                    | -        | counted | past
+got           | get                        | -        | owned   | past
+went          | go                         | -        | activity | past
+goes          | go                         | -        | activity |
+does          | do                         | -        | activity | now
+ran           | run                        | -        | event   | past
+tried         | try                        | -        | counted | past
+saw           | see                        | -        | counted | past
+celebrated    | celebrate                  | -        | counted | past
+passed        | pass fail                  | -        | course  | past
+works_on      | work                       | on       | counted |
+learns        | learn                      | -        | field   | now
+takes         | take                       | -        | course  | now
+donated       | donate                     | -        | counted | past
+found         | find                       | -        | counted | past
+applied_to    | apply                      | to       | org     | past
+trained_for   | train                      | for      | event   |
+served_in     | serve                      | in       | org     | past
+hiked         | hike climb                 | -        | visited | past
+made          | make bake cook build create craft design | - | made | past
+tries         | try try-out                | -        | habit   | now
+tried         | try-out                    | -        | counted | past
+joined        | participate                | in       | counted | past
+painted       | paint draw sculpt          | -        | counted | past
+wrote         | write publish compose      | -        | counted | past
+read          | read                       | -        | work    | past
+watched       | watch                      | -        | work    | past
+won           | win                        | -        | counted | past
+lost          | lose                       | -        | owned   | past
+met           | meet                       | -        | name    | past
+started       | start begin launch open    | -        | begun   | past
+founded       | establish co-found cofound | -        | thing   | past
+finished      | finish complete            | -        | counted | past
+organized     | organize organise host     | -        | counted | past
+learned       | learn                      | -        | field   | past
+took          | take                       | -        | course  | past
+took          | take                       | -        | trip    | past
+went_on       | go                         | on       | trip    | past
+reads         | read                       | -        | habit   | now
+writes        | write                      | -        | habit   | now
+paints        | paint draw                 | -        | habit   | now
+watches       | watch                      | -        | habit   | now
+cooks         | cook bake                  | -        | habit   | now
+makes         | make                       | -        | counted | now
+builds        | build                      | -        | habit   | now
+designs       | design                     | -        | habit   | now
+organizes     | organize organise host     | -        | habit   | now
+performs      | perform                    | -        | habit   | now
+runs          | run                        | -        | company | now
+grows         | grow                       | -        | habit   | now
+rides         | ride                       | -        | habit   |
+follows       | follow                     | -        | habit   | now
+wears         | wear                       | -        | habit   | now
+trains        | train walk                 | -        | pet     |
+planted       | plant                      | -        | thing   | past
+broke         | break injure hurt sprain   | -        | owned   | past
+quit          | quit leave                 | -        | owned   | past
+performed     | perform                    | -        | counted | past
+bought        | purchase                   | -        | thing   | past
+released      | release                    | -        | counted | past
+directed      | direct                     | -        | work    | past
+invented      | invent                     | -        | thing   | past
+discovered    | discover                   | -        | counted | past
+went_to       | go                         | to       | gone-to    | past
+did           | do                         | -        | counted | past
+helped        | help                       | -        | counted | past
+met           | meet                       | -        | counted | past
+talked_to     | talk speak                 | to with  | counted | past
+gave          | give                       | -        | speech  | past
+checked_out   | check-out                  | -        | counted | past
+made          | set-up                     | -        | counted | past
+lives_with    | live                       | with     | counted |
+wants         | want                       | -        | counted | now
+misses        | miss                       | -        | counted | now
+recommends    | recommend                  | -        | work    | now
+believes_in   | believe                    | in       | liked   | now
+signed_up_for | sign-up                    | for      | event   | past
+volunteered_at | volunteer                 | at       | org     | past
+"""
+
+#: verb -> third person, past, participle, -ing, where the rules fail
+_IRREGULAR: Final = """
+have has had had having | go goes went gone going | get gets got got getting
+buy buys bought bought buying | make makes made made making | build builds built built building
+draw draws drew drawn drawing | write writes wrote written writing | read reads read read reading
+win wins won won winning | lose loses lost lost losing | meet meets met met meeting
+begin begins began begun beginning | take takes took taken taking
+ride rides rode ridden riding | wear wears wore worn wearing
+break breaks broke broken breaking | quit quits quit quit quitting
+leave leaves left left leaving | drive drives drove driven driving
+speak speaks spoke spoken speaking | run runs ran run running | teach teaches taught taught teaching
+cost costs cost cost costing | hurt hurts hurt hurt hurting | grow grows grew grown growing
+learn learns learned learned learning
+pick picks picked picked picking | sign signs signed signed signing
+travel travels traveled traveled traveling | prefer prefers preferred preferred preferring
+stop stops stopped stopped stopping | enroll enrolls enrolled enrolled enrolling
+know knows knew known knowing | become becomes became become becoming
+be is was been being | do does did done doing | say says said said saying
+eat eats ate eaten eating | drink drinks drank drunk drinking | keep keeps kept kept keeping
+think thinks thought thought thinking | see sees saw seen seeing | find finds found found finding
+feel feels felt felt feeling | give gives gave given giving | tell tells told told telling
+set sets set set setting | open opens opened opened opening | visit visits visited visited visiting
+order orders ordered ordered ordering | cook cooks cooked cooked cooking
+design designs designed designed designing | happen happens happened happened happening
+"""
+
+#: verb and particle, written with a hyphen in the table
+PHRASAL: Final = {("grow", "up"): "grow-up", ("sign", "up"): "sign-up", ("pick", "up"): "pick-up",
+                  ("set", "up"): "set-up", ("check", "out"): "check-out", ("try", "out"): "try-out"}
+
+
+class Form(NamedTuple):
+    """A form of a verb: ``base``, ``third``, ``past``, ``participle`` or ``ing``."""
+
+    lemma: str
+    names: frozenset[str]
+
+
+def _frames() -> dict[str, tuple[VerbFrame, ...]]:
+    out: dict[str, tuple[VerbFrame, ...]] = {}
+    for line in _TABLE.strip().splitlines():
+        predicate, verbs, preposition, kind, flags = (cell.strip() for cell in line.split("|"))
+        for each in preposition.split():
+            frame = VerbFrame(
+                predicate, each.strip("-"), kind, "denies" not in flags, "changes" in flags,
+                "past" in flags, "now" in flags,
+            )
+            for verb in verbs.split():
+                out[verb] = (*out.get(verb, ()), frame)
+    return out
+
+
+def _regular(verb: str) -> list[str]:
+    if verb.endswith("e"):
+        return [f"{verb}s", f"{verb}d", f"{verb}d", f"{verb[:-1]}ing"]
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return [f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb[:-1]}ied", f"{verb}ing"]
+    third = f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "z", "o")) else f"{verb}s"
+    return [third, f"{verb}ed", f"{verb}ed", f"{verb}ing"]
+
+
+def _forms() -> dict[str, Form]:
+    irregular = {
+        forms[0]: forms[1:]
+        for forms in (row.split() for line in _IRREGULAR.strip().splitlines()
+                      for row in line.split("|"))
+    }
+    verbs = {verb.partition("-")[0] for verb in FRAMES} | {
+        "become", "stop", "change", "turn", "name", "call", "move", "end", "consider",
+        "rename", "replace", "switch", "quit", "upgrade", "downgrade", "push", "postpone",
+        "reschedule", "raise", "lower", "update", "bump", "increase", "decrease", "reduce", "reset",
+    }
+    found: dict[str, dict[str, set[str]]] = {}
+    names = ("third", "past", "participle", "ing")
+    for verb in sorted(verbs - {"got"}):
+        for form, name in zip((verb, *irregular.get(verb, _regular(verb))), ("base", *names),
+                              strict=True):
+            found.setdefault(form, {}).setdefault(verb, set()).add(name)
+    out = {}
+    for form, lemmas in found.items():
+        lemma = next(iter(sorted(lemmas, key=lambda verb: (verb != form, verb))))
+        out[form] = Form(lemma, frozenset(lemmas[lemma]))
+    return out
+
+
+FRAMES: Final = _frames()
+#: form -> verb, for every verb that has a frame
+FORMS: Final = _forms()

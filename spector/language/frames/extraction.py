@@ -1,0 +1,115 @@
+"""Statements of a text, with subjects resolved: the one entry to both languages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Final
+
+from spector.language.frames.assignments import assignments
+from spector.language.frames.english import english_drafts
+from spector.language.frames.predicates import is_single_valued
+from spector.language.frames.sentences import Sentence, sentences
+from spector.language.frames.statement import (
+    AGENT,
+    HEDGED_CONFIDENCE,
+    RULE_CONFIDENCE,
+    USER,
+    Draft,
+    Modality,
+    Statement,
+)
+from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
+from spector.language.frames.values import normal_value
+from spector.language.words import plain
+
+__all__ = ["extract"]
+
+#: statements of one sentence at most
+_MOST: Final = 3
+#: words of an object at most
+_MOST_WORDS: Final = 8
+_STATES: Final[tuple[Modality, ...]] = ("asserted", "hedged")
+_ASSISTANTS: Final = frozenset(("assistant", "agent", "ai", "system"))
+
+
+def extract(
+    text: str,
+    *,
+    speaker: str | None = None,
+    role: str = "user",
+    language: str | None = None,
+    reference_time: int | None = None,
+    modalities: Collection[Modality] = _STATES,
+    single_valued: Collection[str] = (),
+) -> tuple[Statement, ...]:
+    """The statements of a text in their order; empty where no frame is sure.
+
+    Args:
+        text: anything; the time taken grows with its length only.
+        speaker: the name of the one who speaks; "I" is he. Without it "I" is ``user``, or
+            ``agent`` for the roles of an assistant, and "you" is the other of the two.
+        role: of the message: "user", "assistant", "tool", ...
+        language: "en" or "tr"; without it each sentence is judged by its own words.
+        reference_time: of the message, milliseconds since 1970: what "tomorrow" is counted from.
+        modalities: what is returned. Questions, conditions, reports and plans state nothing and are
+            left out unless they are asked for.
+        single_valued: predicates that have one value at a time beside those of the table.
+    """
+    out: list[Statement] = []
+    agent = role in _ASSISTANTS
+    first = speaker or (AGENT if agent else USER)
+    second = "" if speaker else (USER if agent else AGENT)
+    for sentence in sentences(text):
+        kept: list[Statement] = []
+        seen: set[tuple[str, str, str, bool]] = set()
+        for draft in _drafts(sentence, text, language):
+            made = _resolved(draft, text, first, second, single_valued)
+            if made is None or made.modality not in modalities or len(kept) >= _MOST:
+                continue
+            key = (made.subject, made.predicate, made.object, made.polarity)
+            if key not in seen:
+                seen.add(key)
+                value = normal_value(made.object, reference_time=reference_time)
+                kept.append(replace(made, value=value))
+        out += kept
+    return tuple(out)
+
+
+def _drafts(sentence: Sentence, text: str, language: str | None) -> Iterator[Draft]:
+    found = list(assignments(sentence, text))
+    if found:
+        yield from found
+        return
+    if language == "en" or (language is None and not is_turkish_sentence(sentence, text)):
+        found = list(english_drafts(sentence, text))
+        if found or language == "en" or is_english_sentence(sentence):
+            yield from found
+            return
+    yield from turkish_drafts(sentence, text)
+
+
+def _resolved(
+    draft: Draft, text: str, first: str, second: str, single_valued: Collection[str]
+) -> Statement | None:
+    """A draft with its subject named; None where a name is missing or nothing can be quoted."""
+    subject = draft.subject
+    if draft.owner:
+        owner = first if draft.owner == 1 else second
+        if not owner:
+            return None
+        subject = f"{owner}'s {subject}" if subject else owner
+    subject, value = " ".join(subject.split()), " ".join(draft.object.split())
+    if not subject or not value or not draft.predicate or len(value.split()) > _MOST_WORDS:
+        return None
+    if plain(subject) == plain(value) or not text[slice(*draft.object_span)].strip():
+        return None
+    hedged = draft.modality != "asserted"
+    return Statement(
+        subject=subject, predicate=draft.predicate, object=value, polarity=draft.polarity,
+        modality=draft.modality, confidence=HEDGED_CONFIDENCE if hedged else RULE_CONFIDENCE,
+        span=draft.span, subject_span=draft.subject_span, object_span=draft.object_span,
+        single=is_single_valued(draft.predicate, single_valued, by_form=draft.by_form),
+        tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
+        window=draft.window, frame=draft.frame,
+    )

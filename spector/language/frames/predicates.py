@@ -1,0 +1,168 @@
+"""Predicates: their names, the nouns that name them, and which have one value at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from spector.language.words import plain
+
+__all__ = [
+    "DISCOURSE_NOUNS", "KIN", "MANY_NOUNS", "ONE_VALUED", "PETS", "PRESUPPOSED", "SLOTS",
+    "is_single_valued", "predicate_of",
+]
+
+#: one value at a time, whatever the sentence looks like
+ONE_VALUED: Final = frozenset(
+    """lives_in works_as works_at is_named age version port email phone deadline status
+    married_to marital_status diet born_in born_on located_in price birthday""".split()
+)
+_FAVOURITE: Final = "favourite_"
+
+#: predicate -> the nouns that name it, English | Turkish; the last word of a longer name counts
+SLOTS: Final[dict[str, str]] = {
+    "is_named": "name | ad isim",
+    "age": "age | yas",
+    "works_as": "job occupation profession | meslek is",
+    "works_at": "employer workplace | isyeri isveren",
+    "lives_in": "home hometown_now | ev ikametgah",
+    "address": "address | adres",
+    "email": "email e-mail mail | eposta e-posta mail",
+    "phone": "phone phone_number telephone telephone_number mobile_number cell_number number_phone"
+             " | telefon telefon_numara cep_telefon numara_telefon",
+    "version": "version release | surum versiyon",
+    "port": "port | port",
+    "deadline": "deadline due_date | teslim_tarih son_tarih son_teslim_tarih son_gun",
+    "status": "status state | durum",
+    "marital_status": "marital_status relationship_status | medeni_hal medeni_durum",
+    "price": "price cost | fiyat ucret",
+    "budget": "budget | butce",
+    "diet": "diet | diyet beslenme",
+    "birthday": "birthday birth_date date_of_birth | dogum_gun dogum_tarih",
+    "born_in": "birthplace place_of_birth | dogum_yer",
+    "located_in": "location headquarters | konum merkez",
+    "password": "password passphrase | sifre parola",
+    "username": "username login | kullanici_ad",
+    "database": "database db | veritaban veritabani",
+    "language": "language | dil",
+    "colour": "colour color | renk reng",
+    "size": "size | beden boyut",
+    "height": "height | boy",
+    "weight": "weight | kilo agirlik",
+    "capacity": "capacity | kapasite",
+    "limit": "limit quota | limit sinir kota",
+    "timeout": "timeout | zamanasimi",
+    "owner": "owner | sahip sahib",
+    "url": "url website homepage | url site",
+    "host": "host hostname | host sunucu",
+    "branch": "branch | dal",
+    "capital": "capital | baskent",
+    "president": "president | baskan",
+    "manager": "manager boss | mudur yonetici patron",
+    "nationality": "nationality citizenship | uyruk vatandaslik",
+    "start_time": "start_time | baslangic_saat",
+    "salary": "salary | maas",
+    "blood_type": "blood_type | kan_grub kan_grup",
+    "shoe_size": "shoe_size | ayakkabi_numara",
+}
+#: nouns of which one person or thing has several at once, English and Turkish
+MANY_NOUNS: Final = frozenset(
+    """sister brother sibling friend colleague coworker co-worker classmate neighbour
+    neighbor cousin uncle aunt nephew niece grandparent grandson granddaughter
+    grandchild child kid son daughter twin pet dog cat hobby interest allergy skill
+    sport habit book song movie film game food dish recipe goal dream plan idea problem
+    issue question point reason advice tip concern thing part member player employee
+    student teacher client customer partner roommate flatmate language device feature
+    example advantage benefit quality strength weakness trait memory passion fear ally
+    competitor neighbor's daughter-in-law memory inspiration motivation role kardes abi
+    abla arkadas kuzen komsu dayi amca teyze hala yegen torun cocuk ogul kiz hobi alerji
+    beceri spor kitap sarki film oyun yemek hedef hayal plan fikir sorun soru neden
+    calisan ogrenci ogretmen musteri ortak evcil kedi kopek dil ilgi tutku korku
+    aliskanlik""".split()
+)
+#: nouns of persons and animals that belong to somebody
+KIN: Final = frozenset(
+    """mother mom mum mama father dad daddy papa parents sister brother siblings son
+    daughter kids kid child children baby wife husband spouse partner girlfriend
+    boyfriend fiance fiancee grandmother grandma granny grandfather grandpa grandparents
+    aunt uncle cousin cousins nephew niece friend friends bestie roommate flatmate
+    neighbour neighbor neighbours neighbors boss colleague colleagues coworker coworkers
+    team teammate manager landlord doctor dentist therapist teacher coach dog dogs cat
+    cats puppy puppies kitten kittens pup pet pets horse parrot rabbit hamster family
+    mother-in-law father-in-law sister-in-law brother-in-law stepfather stepmother
+    godmother godfather twin twins""".split()
+)
+PETS: Final = frozenset(
+    """dog dogs cat cats puppy puppies pup pups kitten kittens pets pet horse parrot
+    rabbit hamster""".split()
+)
+#: "my X" takes for granted that there is one
+PRESUPPOSED: Final = frozenset(
+    """kids kid child children son sons daughter daughters wife husband partner
+    girlfriend boyfriend fiance fiancee brother brothers sister sisters cousin cousins
+    nephew niece stepson stepdaughter grandson granddaughter grandkids twins dog dogs
+    cat cats puppy puppies pup pups kitten kittens pets pet horse parrot rabbit hamster
+    roommate roommates flatmate boss landlord mentor car bike motorcycle truck guitar
+    piano violin garden studio blog business startup shop team teammates band coach job
+    house apartment classmates coworkers colleagues workmates neighbors neighbours
+    collection laptop computer skateboard camera channel grandkids company bookshelf
+    backyard office drums keyboard tent boat plants podcast album novel screenplay
+    thesis app website bookstore farm cafe restaurant store library paintings skateboard
+    sneakers""".split()
+)
+#: nouns of talk: "my point is", "the problem is"; what follows is no value
+DISCOURSE_NOUNS: Final = frozenset(
+    """point question problem issue idea thought opinion guess hope wish fear worry
+    concern goal aim plan dream advice suggestion reason answer thing fact truth bet bad
+    mistake fault take view impression feeling sense intention purpose excuse rule
+    result conclusion key trick way type kind sort part rest best worst most bit lot
+    matter case story news thanks pleasure turn motto go-to fave favs fav favorite
+    favourite heart mind life day time world journey experience work passion focus
+    priority secret inspiration motivation excitement ultimate challenge biggest
+    struggle bottom line weekend kisi sey soru sorun mesele fikir amac umut neden sonuc
+    gercek istek""".split()
+)
+
+_NAMED: Final[dict[str, str]] = {
+    noun: predicate
+    for predicate, nouns in SLOTS.items()
+    for noun in nouns.replace("|", " ").split()
+}
+#: of two spellings one
+_SPELLINGS: Final = {"color": "colour", "center": "centre", "theater": "theatre", "favorite":
+                     "favourite"}
+
+
+def predicate_of(nouns: str) -> tuple[str, str]:
+    """(predicate, the words before it) of a noun phrase that names a slot: "staging port".
+
+    The longest name at the end that the table knows counts; without one the whole phrase is the
+    predicate, in snake case.
+    """
+    words = [_SPELLINGS.get(word, word) for word in plain(nouns).replace("-", " ").split()]
+    for count in (3, 2, 1):
+        name = "_".join(words[-count:])
+        if len(words) >= count and name in _NAMED:
+            return _NAMED[name], " ".join(words[:-count])
+    return "_".join(words), ""
+
+
+def is_single_valued(predicate: str, extra: Collection[str] = (), *, by_form: bool = False) -> bool:
+    """Whether a predicate has one value at a time: by the table, by the caller, or by its form.
+
+    Args:
+        predicate: in snake case. extra: further one-valued predicates.
+        by_form: the sentence names a role with one holder ("my N is X"); nouns that have many at
+            once stay many-valued.
+    """
+    if predicate in ONE_VALUED or predicate in extra or predicate.startswith(_FAVOURITE):
+        return True
+    head = predicate.rpartition("_")[2]
+    return by_form and head not in MANY_NOUNS and not is_plural(predicate)
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun looks like a plural, English or Turkish."""
+    if noun.endswith(("lar", "ler", "lari", "leri")):
+        return True
+    return noun.endswith("s") and not noun.endswith(("ss", "us", "is", "os", "as"))

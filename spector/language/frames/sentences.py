@@ -1,0 +1,155 @@
+"""A text in sentences, and a sentence in words that know where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from spector.language.words import plain
+
+__all__ = ["Sentence", "Word", "sentences"]
+
+#: longer sentences and those of more words state nothing: they are tables, code or lists
+_MOST_CHARS: Final = 600
+_MOST_WORDS: Final = 100
+_ENDS: Final = re.compile("[.!?\u2026\u3002\uff01\uff1f;\n]+")
+_FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
+#: what a line of a list or a heading begins with
+_BULLET: Final = re.compile(r"[\s>]*(?:[-*\u2022\u2013#]+\s+|\d{1,2}[.)]\s+|\[[ xX]\]\s+)*")
+_ABBREVIATED: Final = frozenset(
+    """mr mrs ms dr prof st sr jr vs etc eg ie no inc ltd co corp approx dept est fig
+    gen gov hon rev sen mt ft av doc doç sn vb vd örn bkz cad sok mah""".split()
+)
+_WORD: Final = re.compile(
+    r"(?P<mail>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})"
+    r"|(?P<link>(?:https?://|www\.)[^\s<>\"')]{1,300})"
+    r"|(?P<number>[$€£₺¥+]?\d+(?:[.,:/-]\d+)*%?(?![^\W\d_]))"
+    r"|(?P<word>[^\W_](?:[\w\u0300-\u036f]|[-&/+.@:](?=\w)(?<!\d[:]))*(?:\+\+?(?!\w)|#(?!\w))?)"
+    r"|(?P<suffix>['\u2019\u02bc](?=[^\W\d_])[\w\u0300-\u036f]+)"
+    r"|(?P<sign>\S)"
+)
+_MERGED: Final = {
+    "dont": 2, "doesnt": 4, "didnt": 3, "isnt": 2, "wasnt": 3, "arent": 3, "havent": 4, "hasnt": 3,
+    "cant": 2, "wont": 2, "couldnt": 5, "wouldnt": 5,
+}
+#: typed without the apostrophe
+_CONTRACTED: Final = {"im": ("i", "'m"), "ive": ("i", "'ve"), "theres": ("there", "'s")}
+
+
+class Word(NamedTuple):
+    """One word, number or sign.
+
+    Attributes:
+        text: folded, apostrophes straight. raw: as it is written.
+        start, end: where it stands in the whole text.
+        kind: ``word``, ``number``, ``mail``, ``link``, ``suffix`` (behind an apostrophe), ``sign``.
+    """
+
+    text: str
+    raw: str
+    start: int
+    end: int
+    kind: str
+
+    @property
+    def capital(self) -> bool:
+        return self.raw[:1].isupper()
+
+
+class Sentence(NamedTuple):
+    """Words of one sentence; ``asks`` when it ends with a question mark."""
+
+    words: tuple[Word, ...]
+    start: int
+    end: int
+    asks: bool
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a text, without code between fences, quoted lines and endless ones."""
+    at = 0
+    hidden = _hidden(text)
+    for start, end in _pieces(text):
+        while hidden and hidden[0][1] <= start:
+            hidden.pop(0)
+        if hidden and hidden[0][0] < end:
+            continue
+        at = _BULLET.match(text, start, end).end()  # type: ignore[union-attr]
+        if ">" in text[start:at] or end - at > _MOST_CHARS:
+            continue
+        words = _words(text, at, end)
+        if 0 < len(words) <= _MOST_WORDS:
+            asks = any(word.text in "?\uff1f" for word in words[-3:] if word.kind == "sign")
+            yield Sentence(words, at, end, asks)
+
+
+def _hidden(text: str) -> list[tuple[int, int]]:
+    """Code between fences; a fence that nothing closes hides the rest."""
+    fences = [found.start() for found in _FENCE.finditer(text)] if "```" in text or (
+        "~~~" in text) else []
+    if len(fences) % 2:
+        fences.append(len(text))
+    return [(fences[n], fences[n + 1] + 3) for n in range(0, len(fences), 2)]
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, its closing sign included."""
+    start = 0
+    for found in _ENDS.finditer(text):
+        if found.group() == "." and _goes_on(text, start, found.start()):
+            continue
+        if found.group() == "\n" and _wraps(text, found.start(), found.end()):
+            continue
+        yield start, found.end()
+        start = found.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def _goes_on(text: str, start: int, dot: int) -> bool:
+    """Whether a full stop belongs to a number, an initial or an abbreviation."""
+    after = text[dot + 1 : dot + 2]
+    if after and not after.isspace() and after not in "\"')]\u201d\u2019":
+        return True
+    begin = dot
+    while begin > start and dot - begin < 12 and text[begin - 1].isalnum():
+        begin -= 1
+    word = text[begin:dot]
+    if len(word) == 1 and word.isupper() and word != "I" and text[dot + 2 : dot + 3].isalpha():
+        return True
+    return word.lower() in _ABBREVIATED
+
+
+def _wraps(text: str, at: int, after: int) -> bool:
+    """Whether a line break stands within a sentence: a small letter follows a letter or comma."""
+    before = text[at - 1 : at]
+    return text[after : after + 1].islower() and (before.isalnum() or before == ",")
+
+
+def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
+    found: list[Word] = []
+    for match in _WORD.finditer(text, start, end):
+        raw, kind = match.group(), str(match.lastgroup)
+        if kind == "word" and raw[-1] in ".:/@&-":
+            raw = raw.rstrip(".:/@&-")
+        at, stop = match.start(), match.start() + len(raw)
+        folded = plain(raw)
+        if kind == "suffix" and folded == "'t" and found and found[-1].text.endswith("n"):
+            last = found.pop()
+            if len(last.raw) > 1:
+                shorter = last._replace(text=last.text[:-1], raw=last.raw[:-1], end=last.end - 1)
+                found.append(shorter)
+            found.append(Word("n't", text[last.end - 1 : stop], last.end - 1, stop, "word"))
+        elif folded in _MERGED and len(folded) == len(raw):
+            cut = at + _MERGED[folded]
+            found.append(Word(folded[: cut - at], text[at:cut], at, cut, kind))
+            found.append(Word("n't", text[cut:stop], cut, stop, kind))
+        elif folded in _CONTRACTED and len(folded) == len(raw):
+            first, second = _CONTRACTED[folded]
+            cut = at + len(first)
+            found.append(Word(first, text[at:cut], at, cut, kind))
+            found.append(Word(second, text[cut:stop], cut, stop, "suffix"))
+        else:
+            found.append(Word(folded, raw, at, stop, kind))
+    return tuple(found)

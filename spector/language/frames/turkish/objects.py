@@ -1,0 +1,313 @@
+"""Objects of Turkish verbs: the phrase before the verb, in the case that the verb asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from spector.language.frames.predicates import SLOTS, predicate_of
+from spector.language.frames.statement import Draft, Place
+from spector.language.frames.turkish import tables
+from spector.language.frames.turkish.phrases import Noun, Subject
+from spector.language.frames.turkish.suffixes import Case, Form, strip_case
+from spector.language.frames.turkish.tables import VerbFrame
+from spector.language.words import plain
+
+__all__ = ["Item", "object_before", "owner_before", "slot_before", "trimmed"]
+
+#: words of an object at most
+_MOST: Final = 3
+_PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda semtinde".split())
+_LANGUAGES: Final = ("ca", "ce", "ça", "çe")
+#: words of a field of study; what one reads otherwise is a book
+_BOOKS: Final = frozenset("kitap roman gazete dergi yazi makale siir".split())
+_NOT_BOUGHT: Final = frozenset("haber karar nefes not ders duş izin mesaj e-posta kilo".split())
+
+
+class Item(NamedTuple):
+    """A value without its case, where it stands, and the value that it replaces."""
+
+    value: str
+    span: Place
+    replaced: str | None = None
+
+
+def trimmed(part: Sequence[Noun], first: int, end: int, last: str, text: str) -> str:
+    """The words from ``first`` to ``end``, the last one as ``last``."""
+    if end - first > 1:
+        return " ".join(text[part[first].start : part[end - 2].stop].split()) + " " + last
+    return last
+
+
+def object_before(
+    part: Sequence[Noun], end: int, frame: VerbFrame, subject: Subject,
+    pending: Sequence[Sequence[Noun]], text: str,
+) -> list[Item]:
+    """The objects that end before an index; of a list that "ve" and commas join, each."""
+    floor = subject.after
+    while end > floor and part[end - 1].text in tables.ADVERBS and part[end - 1].text != "bir":
+        end -= 1
+    if frame.preverb == "tercih" and end - 2 >= floor and _is(part[end - 1], "dat"):
+        end -= 1
+    if end <= floor:
+        return []
+    if frame.case == "olarak":
+        if part[end - 1].text != "olarak" or end - 1 <= floor:
+            return []
+        item = _role(part, end - 1, floor, text)
+        return [] if item is None else [item]
+    noun = part[end - 1]
+    place = frame.kind == "place" and noun.text in _PLACE_NOUNS and end - 2 >= floor
+    if place:
+        noun, end = part[end - 2], end - 1
+        stem: str | None = noun.raw
+        if noun.suffix:
+            return []
+    elif frame.case == "bare":
+        stem = None if noun.suffix else noun.raw
+    elif frame.case == "ins":
+        stem, end, noun = _with(part, end)
+    else:
+        case: Case = frame.case  # type: ignore[assignment]
+        stem = strip_case(noun.raw, noun.suffix, case)
+    if stem is None or not _fits(noun, stem, frame):
+        return []
+    first = _first(part, end, floor, noun)
+    if first < 0:
+        return []
+    replaced = _source(part, first, floor) if frame.changes else None
+    if replaced is not None:
+        first = max(first, replaced[1])
+    items = [Item(trimmed(part, first, end, stem, text), (part[first].start, noun.end),
+                  replaced[0] if replaced else None)]
+    if len(part) - 1 == end or subject.owner:
+        items = [*_listed(pending, frame, text), *items] if first <= floor or first == 0 else items
+    return items
+
+
+def _is(noun: Noun, case: Case) -> bool:
+    return strip_case(noun.raw, noun.suffix, case) is not None and (
+        case == "acc" or strip_case(noun.raw, noun.suffix, "acc") is None)
+
+
+def _with(part: Sequence[Noun], end: int) -> tuple[str | None, int, Noun]:
+    if part[end - 1].text == "ile" and end >= 2:
+        return part[end - 2].raw, end - 1, part[end - 2]
+    noun = part[end - 1]
+    return strip_case(noun.raw, noun.suffix, "ins"), end, noun
+
+
+def _fits(noun: Noun, stem: str, frame: VerbFrame) -> bool:
+    text = noun.text
+    if text in tables.EMPTY or text in tables.PRONOUNS or text in tables.ADVERBS:
+        return False
+    if frame.kind in ("place", "name"):
+        year = noun.kind == "number" and frame.predicate == "born_in"
+        return noun.capital or bool(noun.suffix) or year
+    if frame.kind == "org":
+        return text not in ("evde", "iste", "burada", "surada", "orada") and (
+            noun.capital or len(stem) > 3)
+    if frame.kind == "language":
+        return stem.lower().endswith(_LANGUAGES) and len(stem) > 4
+    if frame.kind == "field":
+        return text not in _BOOKS and noun.kind == "word"
+    if frame.kind == "bought":
+        return text not in _NOT_BOUGHT and noun.kind == "word" and not text.endswith("mak")
+    return len(stem) > 1
+
+
+def _first(part: Sequence[Noun], end: int, floor: int, noun: Noun) -> int:
+    """Where the phrase begins whose last word stands before ``end``; -1 where that is not sure."""
+    first = end - 1
+    if noun.suffix or (noun.capital and (first > 0 or noun.kind != "word")):
+        while first > floor and part[first - 1].capital and not part[first - 1].suffix and (
+            part[first - 1].text not in tables.ADVERBS | tables.HEDGES
+        ):
+            first -= 1
+        return first
+    begin = floor
+    while begin < first and (
+        part[begin].text in tables.ADVERBS or part[begin].text in ("ben", "biz")
+        or (part[begin].kind == "number" and len(part[begin].text) == 4)
+    ):
+        begin += 1
+    if begin < first and part[begin].text in ("bir",):
+        begin += 1
+    if first - begin > _MOST - 1:
+        return -1
+    between = part[begin:first]
+    if any(each.suffix or each.text in tables.POSTPOSITIONS or each.text in tables.PRONOUNS
+           or each.text in tables.VERB_FORMS or (strip_case(each.raw, "", "loc")
+           and len(each.raw) > 4) for each in between):
+        return first if noun.kind == "word" and not any(
+            each.text == "gibi" for each in between) and strip_case(
+                part[first - 1].raw, part[first - 1].suffix, "loc") else -1
+    return begin
+
+
+def _role(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
+    """"yazılım mühendisi olarak": an occupation of one or two words."""
+    noun = part[end - 1]
+    if noun.suffix or noun.text in tables.PRONOUNS or noun.text in tables.ADVERBS:
+        return None
+    if noun.text not in tables.ROLE_FORMS and not noun.text.endswith(
+        ("ci", "cu", "man", "er", "or", "ist", "log", "si", "i", "u")
+    ):
+        return None
+    first = end - 1
+    if first > floor and noun.text.endswith(("i", "u")) and not noun.text.endswith(("ci", "cu")):
+        before = part[first - 1]
+        if before.kind == "word" and not before.suffix and before.text not in tables.ADVERBS and (
+            strip_case(before.raw, "", "loc") is None
+        ):
+            first -= 1
+    return Item(trimmed(part, first, end, noun.raw, text), (part[first].start, noun.end))
+
+
+def _source(part: Sequence[Noun], first: int, floor: int) -> tuple[str, int] | None:
+    """(X, index behind it) of "X'den" before the new value."""
+    for at in range(floor, first + 1):
+        noun = part[at]
+        stem = strip_case(noun.raw, noun.suffix, "abl")
+        if stem is not None and (noun.capital or noun.suffix):
+            return stem, at + 1
+    return None
+
+
+def _listed(
+    pending: Sequence[Sequence[Noun]], frame: VerbFrame, text: str
+) -> list[Item]:
+    """Objects of the parts before, which had no verb: "kahveyi ve" before "çayı severim"."""
+    out: list[Item] = []
+    for part in pending[-2:]:
+        words = [noun for noun in part if noun.text not in ("ben", "biz")]
+        while words and words[0].text in tables.ADVERBS:
+            words = words[1:]
+        if not words or any(noun.text in tables.PRONOUNS for noun in words):
+            return []
+        noun = words[-1]
+        stem: str | None = noun.raw
+        if frame.case in ("acc", "dat", "abl", "loc"):
+            stem = strip_case(noun.raw, noun.suffix, frame.case)  # type: ignore[arg-type]
+            stem = stem or (noun.raw if not noun.suffix else None)
+        if stem is None or not _fits(noun, stem, frame) or len(words) > 2:
+            return []
+        out.append(Item(trimmed(words, 0, len(words), stem, text), (words[0].start, noun.end)))
+    return out
+
+
+def owner_before(part: Sequence[Noun], at: int, text: str) -> tuple[int, str, Place, int] | None:
+    """(owner, name, span, first index) of "S'nin" before an index, or None."""
+    if at < 1:
+        return None
+    noun = part[at - 1]
+    if noun.text in ("benim", "bizim"):
+        return 1, "", (noun.start, noun.stop), at - 1
+    if noun.suffix in ("in", "un", "nin", "nun"):
+        stem: str | None = strip_case(noun.raw, noun.suffix, "gen")
+    else:
+        for count in (2, 1):
+            if at >= count:
+                kin = " ".join(each.text for each in part[at - count : at])
+                for ending in ("in", "un"):
+                    if kin.endswith(ending) and kin[:-2] in tables.KIN:
+                        first = at - count
+                        return 1, tables.KIN[kin[:-2]], (part[first].start, noun.stop), first
+        stem = strip_case(noun.raw, "", "gen")
+    if stem is None or noun.text in tables.PRONOUNS:
+        return None
+    first = at - 1
+    while first > 0 and not part[first - 1].suffix and part[first - 1].kind == "word" and (
+        part[first - 1].capital if noun.capital else part[first - 1].text not in tables.ADVERBS
+    ) and at - first < 3:
+        first -= 1
+    return 0, trimmed(part, first, at, stem, text), (part[first].start, noun.end), first
+
+
+def slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
+    """A slot whose value a verb gives: "8080 portunda çalışıyor", "veritabanını X ile değiştirdik".
+    """
+    if form.modality != "asserted" or not form.polarity:
+        return None
+    if form.stem in ("sev", "beğen") and form.person == 1:
+        return _best_of_all(part, text)
+    end = len(part) - 1
+    if form.stem in ("çalış", "kullan", "dinle") and end >= 2:
+        noun = part[end - 1]
+        cases: tuple[Case, ...] = ("loc", "acc")
+        for case in cases:
+            stem = strip_case(noun.raw, noun.suffix, case)
+            slot = tables.NOUNS.get(plain(stem)) if stem else None
+            value = part[end - 2]
+            if slot is not None and slot[0] == 3 and value.text[:1].isdigit() and end >= 3:
+                first = 0
+                while first < end - 2 and part[first].text in tables.ADVERBS:
+                    first += 1
+                if first < end - 2 and end - 2 - first <= 3:
+                    span = (part[first].start, part[end - 3].stop)
+                    return Draft(0, text[span[0] : span[1]], slot[1], value.raw, span,
+                                 (value.start, value.end), (span[0], part[end].stop), by_form=True,
+                                 frame="tr:slot-object")
+    if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
+        return _used_as(part, end, text)
+    if form.stem == "değiştir" and form.tense == "past" and end >= 3:
+        return _changed(part, end, text)
+    return None
+
+
+def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
+    """"Renklerden en çok maviyi severim": the favourite of a kind."""
+    words = [noun.text for noun in part]
+    at = next((n for n in range(1, len(part) - 2) if words[n : n + 2] == ["en", "cok"]), 0)
+    if not at or not words[at - 1].endswith(("lerden", "lardan")):
+        return None
+    value = part[at + 2 : -1]
+    if not 1 <= len(value) <= 2 or any(noun.text in tables.PRONOUNS for noun in value):
+        return None
+    last = value[-1]
+    stem = strip_case(last.raw, last.suffix, "acc") or last.raw
+    kind = predicate_of(words[at - 1][:-6])[0]
+    return Draft(1, "", f"favourite_{kind}", trimmed(value, 0, len(value), stem, text),
+                 (part[-1].start, part[-1].stop), (value[0].start, last.end),
+                 (part[at - 1].start, part[-1].stop), by_form=True, frame="tr:best")
+
+
+def _used_as(part: Sequence[Noun], end: int, text: str) -> Draft | None:
+    """"Projede veritabanı olarak X kullanıyoruz": X is the database of the project."""
+    value, noun = part[end - 1], part[end - 3]
+    if value.suffix or not (value.capital or value.text[:1].isdigit()):
+        return None
+    slot = tables.NOUNS.get(noun.text)
+    predicate = slot[1] if slot else noun.text
+    if predicate not in SLOTS and end < 4:
+        return None
+    owner, name, span = 1, "", (part[end].start, part[end].stop)
+    if end >= 4:
+        place = part[end - 4]
+        stem = strip_case(place.raw, place.suffix, "loc")
+        if stem is not None and place.text not in tables.ADVERBS:
+            owner, name, span = 0, stem, (place.start, place.end)
+    return Draft(owner, name, predicate, value.raw, span, (value.start, value.end),
+                 (min(span[0], noun.start), part[end].stop), by_form=True, frame="tr:as-slot")
+
+
+def _changed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
+    """"N'i X ile değiştirdik", "N'i X olarak değiştirdim"."""
+    if part[end - 1].text not in ("ile", "olarak"):
+        return None
+    value, noun = part[end - 2], part[end - 3]
+    stem = strip_case(noun.raw, noun.suffix, "acc")
+    slot = tables.NOUNS.get(plain(stem)) if stem else None
+    span = (value.start, value.end)
+    if slot is None:
+        if stem is None or part[end - 1].text != "ile" or not (noun.suffix or noun.capital):
+            return None
+        return Draft(1, "", "uses", value.raw, (part[end].start, part[end].stop), span,
+                     (noun.start, part[end].stop), replaced=stem, changed=True, frame="tr:replaced")
+    owner = owner_before(part, end - 3, text)
+    if slot[0] == 1:
+        owner = (1, "", (noun.start, noun.end), 0)
+    if owner is None:
+        return None
+    return Draft(owner[0], owner[1], slot[1], value.raw, owner[2], span,
+                 (owner[2][0], part[end].stop), changed=True, by_form=True, frame="tr:renewed")

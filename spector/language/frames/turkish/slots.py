@@ -1,0 +1,242 @@
+"""Turkish slots and their values: "S'nin N-i X", "en sevdiğim renk X", "X benim N-im"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from spector.language.frames.predicates import predicate_of
+from spector.language.frames.statement import Draft, Place
+from spector.language.frames.turkish import tables
+from spector.language.frames.turkish.objects import owner_before, trimmed
+from spector.language.frames.turkish.phrases import Noun, Subject
+from spector.language.frames.turkish.suffixes import possessed, strip_case, strip_copula
+from spector.language.frames.values import is_date
+from spector.language.words import plain
+
+__all__ = ["reversed_slot", "slot_of", "unpossessed"]
+
+_FAVOURITE: Final = frozenset(("sevdigim", "sevdigi", "begendigim", "begendigi"))
+_AMOUNTS: Final = frozenset(
+    """age price budget salary port phone version height weight shoe_size""".split()
+)
+_FINITE: Final = ("yor", "yorum", "yoruz", "yorlar", "acak", "ecek", "acagim", "ecegim", "mali",
+                  "meli", "misim", "musum", "lim", "sin", "sun", "mak", "mek")
+_PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda semtinde".split())
+#: participle and noun -> predicate
+_RELATIVES: Final = {
+    (participle, noun): predicate
+    for predicate, participles, nouns in (
+        ("lives_in", "oturdugum yasadigim", "sehir yer ilce semt ulke mahalle"),
+        ("works_at", "calistigim", "sirket yer kurum firma isyeri"),
+        ("born_in", "dogdugum", "sehir yer ulke"),
+    )
+    for participle in participles.split()
+    for noun in nouns.split()
+}
+#: nouns that end in a close vowel themselves: "kedim" is of kedi
+_VOWEL_FINAL: Final = ("kedi", "hobi", "gemi", "kuzu", "taksi", "fobi", "ci", "cu", "halı", "hali",
+                       "kapi", "arkadasi", "sevgili", "nisanli", "lisansi", "pasta", "buro")
+
+
+def unpossessed(noun: Noun) -> tuple[int, str | None]:
+    """(person, noun without its possessive)."""
+    if noun.suffix or noun.kind != "word":
+        return 0, None
+    if noun.text in tables.KIN:
+        return 1, tables.KIN[noun.text]
+    endings = [("im", 1), ("um", 1), ("m", 1), ("si", 3), ("su", 3), ("i", 3), ("u", 3)]
+    if noun.text[:-1].endswith(_VOWEL_FINAL):
+        endings = [("m", 1)]
+    for ending, person in endings:
+        if not noun.text.endswith(ending) or len(noun.text) - len(ending) < 2:
+            continue
+        stem = noun.raw[: -len(ending)]
+        hard = stem[:-1] + "k" if stem.endswith("ğ") and len(stem) > 3 else stem
+        if any(form == noun.text and who == person for who, form in possessed(hard)):
+            return person, hard
+        if any(form == noun.text and who == person for who, form in possessed(stem)):
+            return person, stem
+    return 0, None
+
+
+def slot_of(part: list[Noun], text: str) -> Draft | None:
+    """"[S'nin] N-i X": a noun with a possessive, then its value."""
+    favourite = _favourite(part, text) or _relative(part, text)
+    if favourite is not None:
+        return favourite
+    for at in range(min(len(part) - 1, 6)):
+        for count in (2, 1):
+            if at + count >= len(part):
+                continue
+            nouns = part[at : at + count]
+            if any(noun.suffix for noun in nouns):
+                continue
+            found = tables.NOUNS.get(" ".join(noun.text for noun in nouns))
+            if found is not None:
+                return _valued(part, at, at + count, found, text)
+    return None
+
+
+def _relative(part: list[Noun], text: str) -> Draft | None:
+    """"oturduğum şehir X": a slot that a relative clause names."""
+    for at in range(len(part) - 2):
+        predicate = _RELATIVES.get((part[at].text, part[at + 1].text))
+        if predicate is not None and all(each.text in tables.ADVERBS for each in part[:at]):
+            who = Subject(1, "", (part[at].start, part[at].stop), at + 2)
+            return _with_value(part, at + 2, who, predicate, "works_at", text)
+    return None
+
+
+def _valued(
+    part: list[Noun], at: int, begin: int, found: tuple[int, str, str], text: str
+) -> Draft | None:
+    person, predicate, noun = found
+    first = at
+    modifier = ""
+    if at and person != 3 and part[at - 1].text in ("telefon", "cep", "is", "ev") and (
+        predicate in ("phone", "email", "address")
+    ):
+        modifier, first = part[at - 1].text, at - 1
+    owner = owner_before(part, first, text)
+    prefix = part[:first] if owner is None else part[: owner[3]]
+    if any(noun.text not in tables.ADVERBS for noun in prefix) or person == 2:
+        return None
+    name_span: Place = (part[at].start, part[begin - 1].stop)
+    if person == 1:
+        who = Subject(1, "", name_span, begin)
+    elif owner is None:
+        who = Subject(0, text[name_span[0] : name_span[1]], name_span, begin)
+        if predicate in ("is_named", "age", "works_as", "lives_in", "colour", "size"):
+            return None
+        predicate = "is"
+    elif owner[0] == 1 and not owner[1]:
+        return None
+    else:
+        who = Subject(owner[0], owner[1], owner[2], begin)
+    if modifier in ("is", "ev") and predicate in ("phone", "email"):
+        predicate = f"{'work' if modifier == 'is' else 'home'}_{predicate}"
+    known = "database" if predicate == "is" and noun == "veritaban" else predicate
+    return _with_value(part, begin, who, predicate, known, text)
+
+
+def _with_value(
+    part: list[Noun], begin: int, who: Subject, predicate: str, checked: str, text: str
+) -> Draft | None:
+    changed = False
+    while begin < len(part) and part[begin].text in tables.ADVERBS:
+        changed |= part[begin].text in ("artik", "simdi")
+        begin += 1
+    end = len(part)
+    if begin >= end or end - begin > 5:
+        return None
+    last = part[-1]
+    value_end = last.end
+    if checked == "lives_in":
+        if last.text in _PLACE_NOUNS and end - begin == 2:
+            end, last = end - 1, part[-2]
+            stem: str | None = last.raw
+        else:
+            stem = strip_case(last.raw, last.suffix, "loc") or (
+                last.raw if part[begin - 1].text.startswith("sehr") else None)
+        value_end = last.end
+        if stem is None or not last.capital:
+            return None
+    else:
+        stem = strip_copula(last.raw, last.suffix)
+        value_end = last.start + len(stem)
+    value = trimmed(part, begin, end, stem, text)
+    if not _suits(part[begin:end], value, checked):
+        return None
+    return Draft(who.owner, who.name, predicate, value, who.span, (part[begin].start, value_end),
+                 (min(who.span[0], part[begin].start), part[-1].stop), changed=changed,
+                 by_form=True, frame="tr:slot")
+
+
+def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
+    last = value[-1]
+    if (last.text.endswith(_FINITE) and not last.capital) or last.text in tables.VERB_FORMS or (
+        last.text in ("var", "yok") or last.text in tables.PRONOUNS
+    ):
+        return False
+    digits = any(noun.kind == "number" or any(map(str.isdigit, noun.text)) for noun in value)
+    if predicate == "works_as":
+        word = strip_copula(last.text, last.suffix)
+        return tables.ROLE_FORMS.get(word) == 3 or word.endswith(("ci", "cu", "men", "man"))
+    if predicate == "is_named":
+        return all(noun.capital for noun in value)
+    if predicate in _AMOUNTS:
+        return digits or value[0].text in tables.NUMBERS
+    if predicate in ("deadline", "birthday", "start_time"):
+        return is_date(text) or digits
+    if predicate == "email":
+        return value[0].kind == "mail"
+    if predicate in ("colour", "language", "status", "diet", "marital_status") or (
+        predicate.startswith("favourite_")
+    ):
+        return len(value) <= 3
+    if predicate == "database":
+        return last.capital or digits
+    return last.capital or digits
+
+
+def _favourite(part: list[Noun], text: str) -> Draft | None:
+    """"en sevdiğim renk X", "X en sevdiğim renk(tir)", "Renklerden en çok X severim"."""
+    at = next((n for n in range(len(part)) if (part[n].text in _FAVOURITE and n
+               and part[n - 1].text == "en") or part[n].text == "favori"), -1)
+    if at < 0 or at + 1 >= len(part):
+        return None
+    noun = part[at + 1]
+    word = strip_copula(noun.text, noun.suffix)
+    own = part[at].text.endswith("m")
+    begin = at - 1 if part[at].text != "favori" else at
+    if part[at].text == "favori":
+        person, stem = unpossessed(noun)
+        if stem is None:
+            return None
+        own, word = person == 1, plain(stem)
+    elif noun.text.endswith(("lar", "ler")):
+        return None
+    who = Subject(1, "", (part[begin].start, part[at].stop), at + 2)
+    first = begin
+    if not own:
+        owner = owner_before(part, begin, text)
+        if owner is None or not owner[1]:
+            return None
+        who = Subject(owner[0], owner[1], owner[2], at + 2)
+        first = owner[3]
+    predicate = "favourite_" + predicate_of(word)[0]
+    if at + 2 < len(part):
+        if any(each.text not in tables.ADVERBS for each in part[:first]):
+            return None
+        return _with_value(part, at + 2, who, predicate, predicate, text)
+    value = [each for each in part[:first] if each.text not in tables.ADVERBS]
+    if not own or not 1 <= len(value) <= 3 or any(
+        each.text in tables.PRONOUNS or each.suffix for each in value
+    ):
+        return None
+    span = (value[0].start, value[-1].end)
+    return Draft(1, "", predicate, text[span[0] : span[1]], who.span, span,
+                 (span[0], part[-1].stop), by_form=True, frame="tr:favourite")
+
+
+def reversed_slot(part: list[Noun], text: str) -> Draft | None:
+    """"X benim N-im(dir)"."""
+    last = part[-1]
+    word = strip_copula(last.text, last.suffix)
+    at = len(part) - 2
+    if at < 1 or part[at].text != "benim":
+        return None
+    kin = tables.KIN.get(word)
+    found = tables.NOUNS.get(word)
+    predicate = plain(kin).replace(" ", "_") if kin else ""
+    if found and found[0] == 1:
+        predicate = found[1]
+    value = part[:at]
+    if not predicate or len(value) > 3 or not all(
+        noun.capital and not noun.suffix for noun in value
+    ):
+        return None
+    span = (value[0].start, value[-1].end)
+    return Draft(1, "", predicate, text[span[0] : span[1]], (part[at].start, part[at].stop), span,
+                 (span[0], last.stop), by_form=True, frame="tr:reversed")

@@ -1,0 +1,250 @@
+"""Frames of Turkish verbs, nouns that name slots, and closed classes of words, as tables."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from spector.language.frames.turkish.suffixes import Form, person_forms, possessed, verb_forms
+from spector.language.words import plain
+
+__all__ = [
+    "ADVERBS", "CONDITIONS", "CONJUNCTIONS", "DIETS", "EMPTY", "HEDGES", "KIN", "MARITAL", "NOUNS",
+    "NUMBERS", "POSTPOSITIONS", "PRONOUNS", "PROVINCES", "QUESTIONS", "REPORTS", "ROLES",
+    "ROLE_FORMS", "VERBS", "VERB_FORMS", "VerbFrame",
+]
+
+
+class VerbFrame(NamedTuple):
+    """A verb, the case of what stands before it, and the predicate that both state.
+
+    Attributes:
+        preverb: a noun that belongs to the verb: "nefret" of "nefret et".
+        case: of the object; ``bare`` for none, ``olarak`` for "as".
+        kind: place, role, org, name, language, thing, any.
+    """
+
+    preverb: str
+    predicate: str
+    case: str
+    kind: str
+    polarity: bool = True
+    changes: bool = False
+    past: bool = False
+    now: bool = False
+
+
+#: verb, its aorist | preverb | predicate | case of the object | kind | flags
+_TABLE: Final = """
+yaşa yaşar         | -       | lives_in     | loc    | place    |
+otur oturur        | -       | lives_in     | loc    | place    |
+ikamet-et eder     | ikamet  | lives_in     | loc    | place    |
+taşın taşınır      | -       | lives_in     | dat    | place    | changes past
+yerleş yerleşir    | -       | lives_in     | dat    | place    | changes past
+doğ doğar          | -       | born_in      | loc    | place    | past
+büyü büyür         | -       | grew_up_in   | loc    | place    | past
+çalış çalışır      | -       | works_as     | olarak | role     |
+çalış çalışır      | -       | works_at     | loc    | org      |
+et eder            | tercih  | prefers      | acc    | thing    |
+et eder            | nefret  | likes        | abl    | thing    | denies
+sev sever          | -       | likes        | acc    | thing    |
+sev sever          | -       | likes        | bare   | thing    |
+beğen beğenir      | -       | likes        | acc    | thing    |
+hoşlan hoşlanır    | -       | likes        | abl    | thing    |
+bayıl bayılır      | -       | likes        | dat    | thing    |
+kullan kullanır    | -       | uses         | acc    | thing    |
+kullan kullanır    | -       | uses         | bare   | thing    |
+geç geçer          | -       | uses         | dat    | name     | changes past
+iç içer            | -       | drinks       | bare   | thing    |
+ye yer             | -       | eats         | bare   | thing    |
+oyna oynar         | -       | plays        | bare   | thing    |
+çal çalar          | -       | plays        | bare   | thing    |
+konuş konuşur      | -       | speaks       | bare   | language |
+bil bilir          | -       | speaks       | bare   | language |
+öğren öğrenir      | -       | learns       | bare   | thing    | now
+oku okur           | -       | studies      | bare   | field    | now
+oku okur           | -       | read         | acc    | thing    | past
+izle izler         | -       | watched      | acc    | thing    | past
+yaz yazar          | -       | wrote        | bare   | thing    | past
+al alır            | -       | bought       | bare   | bought   | past
+sat satar          | -       | sold         | acc    | thing    | past
+kazan kazanır      | -       | won          | acc    | thing    | past
+katıl katılır      | -       | joined       | dat    | thing    | past
+git gider          | -       | visited      | dat    | name     | past
+gez gezer          | -       | visited      | acc    | name     | past
+başla başlar       | -       | started      | dat    | thing    | past
+bırak bırakır      | -       | quit         | acc    | thing    | past
+sahiplen sahiplenir | -      | adopted      | bare   | thing    | past
+besle besler       | -       | has          | bare   | thing    | now
+evlen evlenir      | -       | married_to   | ins    | name     | past
+destekle destekler | -       | supports     | acc    | name     |
+"""
+
+#: predicate | nouns that name it, with the stem before vowels behind a slash
+_NOUNS: Final = """
+is_named       | ad isim/ism
+age            | yaş
+works_as       | iş meslek
+lives_in       | ev
+lives_in       | şehir/şehr
+address        | adres
+email          | e-posta eposta mail
+phone          | telefon numara
+version        | sürüm versiyon
+port           | port
+deadline       | teslim-tarih son-tarih son-gün teslim-gün
+status         | durum
+marital_status | medeni-hal medeni-durum
+price          | fiyat ücret
+budget         | bütçe
+diet           | diyet
+birthday       | doğum-gün doğum-tarih
+born_in        | doğum-yer memleket
+located_in     | konum
+password       | şifre parola
+username       | kullanıcı-ad
+database       | veritaban
+language       | dil
+colour         | renk/reng
+size           | beden boyut
+height         | boy
+weight         | kilo ağırlık
+capacity       | kapasite
+limit          | limit
+owner          | sahip/sahib
+host           | sunucu
+capital        | başkent
+manager        | müdür yönetici patron
+salary         | maaş
+spouse         | eş
+team           | takım
+blood_type     | kan-grup/kan-grub
+shoe_size      | ayakkabı-numara
+start_time     | başlangıç-saat
+"""
+
+KIN: Final[dict[str, str]] = {
+    form: noun.partition("/")[0].replace("-", " ")
+    for noun in """anne baba eş karı koca kardeş kız-kardeş erkek-kardeş abla abi ağabey oğul/oğl
+        kız kuzen teyze hala dayı amca dede nine anneanne babaanne yeğen nişanlı sevgili arkadaş
+        ev-arkadaş iş-arkadaş komşu patron müdür kedi köpek ortak çocuk eniste torun""".split()
+    for person, form in possessed(noun.replace("-", " "))
+    if person == 1
+}
+
+ROLES: Final = frozenset(
+    """öğretmen doktor hemşire avukat mühendis aşçı garson şoför pilot polis asker hakim
+    savcı mimar eczacı veteriner diş-hekimi hekim gazeteci yazar şair ressam müzisyen
+    oyuncu yönetmen fotoğrafçı tasarımcı programcı yazılımcı geliştirici analist
+    danışman muhasebeci bankacı öğrenci akademisyen profesör psikolog terapist sekreter
+    berber kuaför terzi marangoz tesisatçı elektrikçi çiftçi bahçıvan balıkçı fırıncı
+    kasap tercüman çevirmen editör antrenör emekli esnaf müteahhit emlakçı itfaiyeci
+    kurye kasiyer temizlikçi güvenlik-görevlisi stajyer araştırmacı bilim-insanı biyolog
+    kimyager fizikçi matematikçi tarihçi müdür yönetici mühendisi uzmanı danışmanı
+    analisti geliştiricisi tasarımcısı öğretmeni teknisyeni memur memuru operatörü
+    barista serbest-çalışan""".split()
+)
+MARITAL: Final = {"evli": "evli", "bekar": "bekar", "bekâr": "bekar", "nişanlı": "nişanlı",
+                  "boşanmış": "boşanmış", "dul": "dul"}
+#: places that a sentence may begin with: "Vanlıyım" is no adjective
+PROVINCES: Final = frozenset(
+    """adana adiyaman afyon agri amasya ankara antalya artvin aydin balikesir bilecik
+    bingol bitlis bolu burdur bursa canakkale cankiri corum denizli diyarbakir edirne
+    elazig erzincan erzurum eskisehir gaziantep giresun gumushane hakkari hatay isparta
+    mersin istanbul izmir kars kastamonu kayseri kirklareli kirsehir kocaeli konya
+    kutahya malatya manisa maras mardin mugla mus nevsehir nigde ordu rize sakarya
+    samsun siirt sinop sivas tekirdag tokat trabzon tunceli urfa usak van yozgat
+    zonguldak aksaray bayburt karaman kirikkale batman sirnak bartin ardahan igdir
+    yalova karabuk kilis osmaniye duzce almanya fransa amerika ingiltere""".split()
+)
+DIETS: Final = frozenset("vegan vejetaryen vejeteryan pesketaryen glutensiz".split())
+
+ADVERBS: Final = frozenset(
+    """artik simdi su an anda aralar bu hala halen genelde genellikle her zaman hep sik
+    siklikla bazen cok daha en aslinda evet hayir yani gecen hafta ay yil sene dun bugun
+    gecenlerde zaten sadece de da ayrica bir gun yeni yeniden sonunda nihayet once sonra
+    once ben biz benim bizim belki galiba sanirim herhalde muhtemelen bence lutfen
+    duzeltme not bilgi suan suanda bundan boyle sonrasi itibariyla itibaren uzun
+    zamandir yillardir hicbir hic asla tabii tabi iste neyse oncelikle kesinlikle
+    gercekten ozellikle pek onceden eskiden haftada ayda gunde yilda beri""".split()
+)
+CHANGES: Final = frozenset("artik simdi bundan itibariyla itibaren".split())
+CONJUNCTIONS: Final = frozenset("ve ama fakat ancak cunku oysa lakin yoksa hem ya veya".split())
+PRONOUNS: Final = frozenset(
+    """o bu su onlar bunlar sunlar bunu onu sunu buna ona suna orada burada surada sey
+    seyi seyler her hersey herkes kimse biri birisi hicbiri hepsi bazilari kendi kendim
+    siz sen seni sizi beni bizi bana sana ne kim""".split()
+)
+QUESTIONS: Final = frozenset(
+    """mi mu misin musun miyim muyum misiniz musunuz miyiz muyuz midir mudur ne neden
+    nicin niye nerede nereye nereden kim kime kimin hangi hangisi nasil kac kaci kacta
+    neler""".split()
+)
+CONDITIONS: Final = frozenset("eger sayet keske olsa olsaydi olursa diyelim varsayalim".split())
+REPORTS: Final = frozenset(
+    """diyor dedi diyorlar dediler soyledi soyluyor soylemis demis iddia duydum duymus
+    gore saniyor dusunuyor anlatti anlatiyor belirtti acikladi""".split()
+)
+HEDGES: Final = frozenset(
+    """belki galiba sanirim herhalde muhtemelen olabilir sanki umarim bence zannederim""".split()
+)
+POSTPOSITIONS: Final = frozenset("icin ile gibi kadar gore dogru karsi ragmen uzere diye".split())
+NUMBERS: Final = frozenset(
+    """bir iki uc dort bes alti yedi sekiz dokuz on yirmi otuz kirk elli""".split()
+)
+#: objects that say nothing, or make another verb of it: "karar aldım"
+EMPTY: Final = frozenset(
+    """sey seyi seyler seyleri bunu onu sunu karar nefes zevk keyif haber not ders izin
+    duş dus yol rol yer hiz is iste gerek zorunda cok daha az seni sizi beni bizi onlari
+    kendimi hepsini bunlari hic bir biraz hepsi geri""".split()
+)
+
+
+def _frames() -> dict[str, tuple[VerbFrame, ...]]:
+    out: dict[str, tuple[VerbFrame, ...]] = {}
+    for line in _TABLE.strip().splitlines():
+        verb, preverb, predicate, case, kind, flags = (cell.strip() for cell in line.split("|"))
+        stem = verb.split()[0].rpartition("-")[2]
+        frame = VerbFrame(
+            preverb.strip("-"), predicate, case, kind, "denies" not in flags, "changes" in flags,
+            "past" in flags, "now" in flags,
+        )
+        out[stem] = (*out.get(stem, ()), frame)
+    return out
+
+
+def _verb_forms() -> dict[str, Form]:
+    out: dict[str, Form] = {}
+    stems = {
+        line.split()[0].rpartition("-")[2]: line.split()[1] for line in _TABLE.strip().splitlines()
+    }
+    stems |= {"ol": "olur", "değiştir": "değiştirir", "değiş": "değişir", "dinle": "dinler",
+              "boşan": "boşanır", "dur": "durur", "ertele": "erteler", "ertelen": "ertelenir"}
+    for stem, aorist in stems.items():
+        for form, says in verb_forms(stem, aorist):
+            out.setdefault(form, says)
+    for form in ("yer", "cok", "al", "git", "gec", "oku", "yaz", "gez", "yazar", "yasar"):
+        out.pop(form, None)  # nouns and names, or orders
+    return out
+
+
+def _noun_forms() -> dict[str, tuple[int, str, str]]:
+    """Form of a noun with a possessive -> (person, predicate, noun); longer names with spaces."""
+    out: dict[str, tuple[int, str, str]] = {}
+    for line in _NOUNS.strip().splitlines():
+        predicate, nouns = (cell.strip() for cell in line.split("|"))
+        for noun in nouns.split():
+            base = noun.partition("/")[0].replace("-", " ") if "-post" not in noun else noun
+            source = noun.replace("-", " ") if "-post" not in noun else noun
+            for person, form in possessed(source):
+                out.setdefault(form, (person, predicate, base))
+    return out
+
+
+VERBS: Final = _frames()
+VERB_FORMS: Final = _verb_forms()
+NOUNS: Final = _noun_forms()
+#: folded name of an occupation, and "I am" one -> the word
+ROLE_FORMS: Final[dict[str, int]] = {
+    **{plain(role.replace("-", " ")): 3 for role in ROLES},
+    **{form: 1 for role in ROLES for form in person_forms(role.replace("-", " "))},
+}

@@ -1,0 +1,246 @@
+"""English sentences and what they state, one a line: subject | predicate | object.
+
+``not`` before a predicate is a denial; several statements are separated by semicolons. Lines
+without an arrow state nothing.
+"""
+
+from __future__ import annotations
+
+STATES = """
+I live in Oslo. -> user | lives_in | Oslo
+I'm living in Cape Town now. -> user | lives_in | Cape Town
+We live in Ghent. -> user | lives_in | Ghent
+i live in tunis -> user | lives_in | tunis
+I don't live in Rome anymore. -> user | not lives_in | Rome
+I no longer live in Rome. -> user | not lives_in | Rome
+I used to live in Vienna. -> user | lives_in | Vienna
+My home is in Malmö. -> user | lives_in | Malmö
+I moved to Kars. -> user | lives_in | Kars
+I moved from Lille to Nantes. -> user | lives_in | Nantes
+My brother lives in Perth. -> user's brother | lives_in | Perth
+My son lives in Bam and my aunt in Cork lives well. -> user's son | lives_in | Bam
+Elena lives in Turin. -> Elena | lives_in | Turin
+Turin is where I live. -> user | lives_in | Turin
+I'm a nurse. -> user | works_as | nurse
+I am a software engineer. -> user | works_as | software engineer
+I work as a pastry chef. -> user | works_as | pastry chef
+I work as a welder at Bosch. -> user | works_as | welder
+I work for Siemens. -> user | works_at | Siemens
+I've been working at Nokia since 2019. -> user | works_at | Nokia
+My sister works at a bakery. -> user's sister | works_at | bakery
+My job is translator. -> user | works_as | translator
+My name is Omar Haddad. -> user | is_named | Omar Haddad
+My dog's name is Pepper. -> user's dog | is_named | Pepper
+Call me Kit. -> user | is_named | Kit
+I am 42 years old. -> user | age | 42
+I'm 42. -> user | age | 42
+I just turned 43. -> user | age | 43
+My age is 42. -> user | age | 42
+My grandfather is 90 years old. -> user's grandfather | age | 90
+My email is kit@example.org. -> user | email | kit@example.org
+You can email me at kit@example.org. -> user | email | kit@example.org
+My phone number is 555-0199. -> user | phone | 555-0199
+Reach me at 555-0199. -> user | phone | 555-0199
+My work email is o.h@example.org. -> user | work_email | o.h@example.org
+I'm married. -> user | marital_status | married
+I got divorced last year. -> user | marital_status | divorced
+I'm married to Ines. -> user | married_to | Ines
+I'm vegan. -> user | diet | vegan
+I've become vegetarian. -> user | diet | vegetarian
+I'm not a vegetarian. -> user | not diet | vegetarian
+I follow a keto diet. -> user | diet | keto
+I'm allergic to penicillin. -> user | allergic_to | penicillin
+I'm allergic to nuts and pollen. -> user | allergic_to | nuts; user | allergic_to | pollen
+I was born in Izmir. -> user | born_in | Izmir
+I was born in 1987. -> user | born_on | 1987
+I'm from Ecuador. -> user | comes_from | Ecuador
+My birthday is on 3 May. -> user | birthday | 3 May
+I like dark chocolate. -> user | likes | dark chocolate
+I love dogs. -> user | likes | dogs
+I really enjoy long train rides. -> user | likes | long train rides
+I don't like mushrooms. -> user | not likes | mushrooms
+I do not love dogs. -> user | not likes | dogs
+I hate cilantro. -> user | not likes | cilantro
+I never liked opera. -> user | not likes | opera
+I like tea, rum and milk. -> user | likes | tea; user | likes | rum; user | likes | milk
+I love reading detective novels. -> user | likes | reading detective novels
+I love to paint landscapes. -> user | likes | to paint landscapes
+I'm a big fan of jazz. -> user | likes | jazz
+I'm into board games. -> user | likes | board games
+I loved "The Left Hand of Darkness". -> user | likes | The Left Hand of Darkness
+I prefer window seats. -> user | prefers | window seats
+I prefer tea over coffee. -> user | prefers | tea
+My favourite colour is green. -> user | favourite_colour | green
+My favorite color is green. -> user | favourite_colour | green
+Green is my favourite colour. -> user | favourite_colour | Green
+Green is the colour I like best. -> user | favourite_colour | Green
+My sister's favourite colour is red. -> user's sister | favourite_colour | red
+My favourite band is Radiohead. -> user | favourite_band | Radiohead
+I use Vim. -> user | uses | Vim
+I switched from Vim to Helix. -> user | uses | Helix
+We replaced Redis with Valkey. -> user | uses | Valkey
+I've got a parrot. -> user | has | parrot
+I have two cats. -> user | has | two cats
+I have no siblings. -> user | not has | siblings
+I don't have a car. -> user | not has | car
+I own a sailing boat. -> user | owns | sailing boat
+I drive a Subaru. -> user | drives | Subaru
+I play the cello. -> user | plays | cello
+I speak Portuguese and Dutch. -> user | speaks | Portuguese; user | speaks | Dutch
+I study chemistry. -> user | studies | chemistry
+I graduated from Leiden University. -> user | graduated_from | Leiden University
+I volunteer at the animal shelter. -> user | volunteers_at | animal shelter
+I started volunteering at a soup kitchen. -> user | volunteers_at | soup kitchen
+I stopped eating meat. -> user | not eats | meat
+I adopted a greyhound. -> user | adopted | greyhound
+I bought a red car -> user | bought | red car
+I bought a bike and a helmet. -> user | bought | bike; user | bought | helmet
+I joined a book club last week. -> user | joined | book club
+We went camping in the mountains. -> user | went | camping in the mountains
+Yesterday I visited Lisbon. -> user | visited | Lisbon
+I went to a jazz festival. -> user | attended | jazz festival
+I finished my thesis. -> user | finished | thesis; user | has | thesis
+I won a chess tournament. -> user | won | chess tournament
+I read "Dune" twice. -> user | read | Dune
+My dog Max loves the beach. -> user | dog | Max
+Max is my dog. -> user | dog | Max
+My wife is Carla. -> user | wife | Carla
+Anna is my wife. -> user | wife | Anna
+My kids are excited about the trip. -> user | has | kids
+We have a cat named Bruno. -> user | has | cat; Bruno | is_a | cat
+The staging server uses port 8080. -> staging server | port | 8080
+The staging server listens on 8443. -> staging server | port | 8443
+The staging port is 8443. -> staging | port | 8443
+The port of the gateway is 9000. -> gateway | port | 9000
+The gateway's port is 9000. -> gateway | port | 9000
+The project uses SQLite as its database. -> project | database | SQLite
+The database is MariaDB now. -> database | is | MariaDB
+The API is at version 3.1. -> API | version | 3.1
+The API's version is 3.1. -> API | version | 3.1
+We upgraded the API version to 3.2. -> API | version | 3.2
+The report is due on March 17. -> report | deadline | March 17
+The deadline for the report is 9 May. -> report | deadline | 9 May
+9 May is the due date of the report. -> report | deadline | 9 May
+The report's deadline was moved to 12 May. -> report | deadline | 12 May
+The ticket costs 40 euros. -> ticket | price | 40 euros
+The meeting is on Friday. -> meeting | scheduled_for | Friday
+The office is in Rotterdam. -> office | located_in | Rotterdam
+The CEO of Acme is Dana Wu. -> Acme | ceo | Dana Wu
+Dana Wu is the CEO of Acme. -> Acme | ceo | Dana Wu
+The capital of Peru is Lima. -> Peru | capital | Lima
+The Hobbit was written by Tolkien. -> Hobbit | written_by | Tolkien
+Marta Ruiz is an architect. -> Marta Ruiz | works_as | architect
+port = 8443 -> port | is | 8443
+Deadline: 9 May -> Deadline | is | 9 May
+staging port: 8443 -> staging | port | 8443
+My name: Omar -> user | is_named | Omar
+Actually, the port is 8443, not 8080. -> port | is | 8443
+Remember that my name is Omar. -> user | is_named | Omar
+I told you I live in Kars. -> user | lives_in | Kars
+In 2019 I lived in Paris. -> user | lives_in | Paris
+I think my port is 8080. -> user | port | 8080
+Maybe I live in Oz. -> user | lives_in | Oz
+"""
+
+STATES_NOTHING = """
+Do I live in Oslo?
+Where do I live?
+Is Oslo a nice place to live?
+Can you tell me whether I live in Oslo?
+Does my sister like red?
+do you like tea
+If I lived in Oslo, I would own a boat.
+Unless I move to Oslo, I stay here.
+I wish I lived in Oslo.
+I would love a dog.
+I could have a dog.
+Imagine I have a dragon.
+I'll move to Oslo.
+I'm going to move to Oslo.
+I want to live in Oslo.
+I'm planning to buy a car.
+I hope to become a pilot.
+I would like to book a table.
+Tom says I live in Oslo.
+Tom said he has a boat.
+According to Tom, I live in Oslo.
+They reported that the port is 8080.
+"I live in Oslo," said Tom.
+She lives in Oslo.
+He has a dog.
+It is a nice day.
+That is my favourite.
+This is great.
+There is a port.
+They like tea.
+It costs 40 euros.
+I have no idea.
+I have a question.
+I have a feeling.
+I had a great time.
+I have to go.
+I have been busy.
+I like it.
+I love that.
+I love how it looks.
+I love the colours.
+I love your painting.
+I like your idea.
+I am so happy.
+I'm tired.
+I'm here for you.
+I'm glad you called.
+I'm on my way.
+I'm at home.
+I'm done.
+I'm a bit tired.
+I'm a people person.
+I know.
+I think so.
+I agree.
+My point is simple.
+My problem is the noise.
+My task is tedious.
+My day was long.
+My idea is to leave.
+My heart is broken.
+The weather is nice.
+The problem is hard.
+The point is clear.
+The meeting was great.
+Thanks!
+See you later!
+ok
+Sounds good.
+Good morning, everybody.
+What a lovely day!
+How nice of you.
+Who is your favourite singer?
+Let me know if you live in Oslo.
+You should use port 8080.
+Use port 8080.
+We must use port 8080.
+I made a mistake.
+I made sense of it.
+I got it.
+I got a chance.
+We made great progress.
+I took a look.
+I made friends.
+I met some people.
+I went home.
+I went to bed.
+I saw that you called.
+I found that reading helps.
+I left early.
+I use it daily.
+I need to leave.
+I was supposed to live in Oslo.
+I can't live in Oslo.
+I might live in Oslo, if the rent is low.
+Before I lived in Oslo
+Note: call the bank
+Tom: hello there
+10:30
+https://example.org/a?b=c
+"""

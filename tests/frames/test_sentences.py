@@ -1,0 +1,119 @@
+"""Sentences written for this test, and the triples that they state.
+
+Mechanism: frames over words, with modality, polarity and speaker decided first. Damage without it:
+a question, a wish or a rumour becomes a fact about the user, a list is swallowed into one object,
+somebody else's port is ours. Guard: each frame has a sentence, and most of what people say states
+nothing.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from spector.language.frames import Statement, extract
+from tests.frames import english, turkish
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.strip().splitlines() if line]
+
+
+def said(statement: Statement) -> str:
+    denial = "" if statement.polarity else "not "
+    return f"{statement.subject} | {denial}{statement.predicate} | {statement.object}"
+
+
+@pytest.mark.parametrize("line", lines(english.STATES) + lines(turkish.STATES))
+def test_a_sentence_states_these_triples_and_no_others(line: str) -> None:
+    text, _, wanted = line.partition(" -> ")
+    assert [said(each) for each in extract(text)] == wanted.split("; ")
+
+
+@pytest.mark.parametrize("text", lines(english.STATES_NOTHING) + lines(turkish.STATES_NOTHING))
+def test_a_sentence_states_nothing(text: str) -> None:
+    assert [said(each) for each in extract(text)] == []
+
+
+def test_there_are_enough_sentences_of_each_language() -> None:
+    for language in (english, turkish):
+        assert len(lines(language.STATES) + lines(language.STATES_NOTHING)) >= 150
+
+
+@pytest.mark.parametrize(
+    ("text", "modality", "triple"),
+    [
+        ("Do you know that I live in Oslo?", "asked", "user | lives_in | Oslo"),
+        ("If I lived in Oslo, I would ski.", "conditional", "user | lives_in | Oslo"),
+        ("I'm going to move to Oslo.", "planned", ""),
+        ("I will live in Oslo.", "planned", "user | lives_in | Oslo"),
+        ("Tom says my port is 8080.", "reported", "user | port | 8080"),
+        ("Maybe my port is 8080.", "hedged", "user | port | 8080"),
+        ("Rize'de yaşayacağım.", "planned", "user | lives_in | Rize"),
+        ("Belki Rize'de yaşarım.", "hedged", "user | lives_in | Rize"),
+        ("Rize'de yaşıyorum, değil mi?", "asked", "user | lives_in | Rize"),
+    ],
+)
+def test_what_is_not_asserted_comes_only_when_it_is_asked_for(
+    text: str, modality: str, triple: str
+) -> None:
+    every = ("asserted", "hedged", "planned", "reported", "conditional", "asked")
+    found = extract(text, modalities=every)
+    assert [said(each) for each in found] == ([triple] if triple else [])
+    assert {each.modality for each in found} <= {modality}
+    kept = [each.modality for each in extract(text)]
+    assert kept == (["hedged"] if modality == "hedged" else [])
+
+
+def test_a_hedge_costs_confidence() -> None:
+    sure, = extract("My port is 8080.")
+    unsure, = extract("I think my port is 8080.")
+    assert (sure.confidence, unsure.confidence) == (0.6, 0.42)
+
+
+def test_the_speaker_is_who_says_i() -> None:
+    def subjects(text: str, **who: str) -> list[str]:
+        return [each.subject for each in extract(text, **who)]  # type: ignore[arg-type]
+
+    assert subjects("I live in Oslo.") == ["user"]
+    assert subjects("I live in Oslo.", speaker="Ines") == ["Ines"]
+    assert subjects("I live in Oslo.", role="assistant") == ["agent"]
+    assert subjects("You live in Oslo.") == ["agent"]
+    assert subjects("You live in Oslo.", role="assistant") == ["user"]
+    assert subjects("You live in Oslo.", speaker="Ines") == []
+    assert subjects("My sister lives in Oslo.", speaker="Ines") == ["Ines's sister"]
+    assert subjects("Rize'de yaşıyorum.", speaker="Selin") == ["Selin"]
+
+
+def test_the_language_may_be_given() -> None:
+    assert [said(each) for each in extract("adim Ali", language="tr")] == ["user | is_named | Ali"]
+    assert extract("adim Ali", language="en") == ()
+    assert extract("I live in Oslo.", language="tr") == ()
+
+
+def test_what_a_statement_says_of_time_and_change() -> None:
+    moved, = extract("I moved from Lille to Nantes.")
+    assert (moved.replaced, moved.changed, moved.tense) == ("Lille", True, "present")
+    lived, = extract("In 2019 I lived in Paris.")
+    assert (lived.window, lived.tense) == ("In 2019", "past")
+    assert extract("I also like tea.")[0].added
+    assert extract("We live in Ghent now.")[0].changed
+    assert extract("Rize'den Ordu'ya taşındım.")[0].replaced == "Rize"
+    assert extract("Actually, the port is 8443, not 8080.")[0].replaced == "8080"
+    assert extract("I use Helix instead of Vim.")[0].replaced == "Vim"
+
+
+def test_code_quotations_and_lists_of_others_state_nothing() -> None:
+    assert extract("```\nI live in Oslo.\n```") == ()
+    assert extract("> I live in Oslo.") == ()
+    assert extract("~~~\nport = 8080\n") == ()
+    assert [said(each) for each in extract("```\nx\n```\nI live in Oslo.")] == [
+        "user | lives_in | Oslo"
+    ]
+    assert [said(each) for each in extract("- I live in Oslo.\n- I like tea.")] == [
+        "user | lives_in | Oslo", "user | likes | tea",
+    ]
+
+
+def test_only_the_callers_predicates_are_added_to_the_one_valued() -> None:
+    assert not extract("I drive a Volvo.")[0].single
+    assert extract("I drive a Volvo.", single_valued=("drives",))[0].single

@@ -1,0 +1,194 @@
+"""Turkish sentences and what they state, one a line: subject | predicate | object.
+
+``not`` before a predicate is a denial; several statements are separated by semicolons. Lines
+without an arrow state nothing.
+"""
+
+from __future__ import annotations
+
+STATES = """
+Trabzon'da yaşıyorum. -> user | lives_in | Trabzon
+Trabzon’da yaşıyorum. -> user | lives_in | Trabzon
+Artık Mersin'de yaşıyorum. -> user | lives_in | Mersin
+Mersin'de yaşamıyorum. -> user | not lives_in | Mersin
+Artık Mersin'de yaşamıyorum. -> user | not lives_in | Mersin
+Sivas şehrinde yaşıyorum. -> user | lives_in | Sivas
+Evim Sivas'ta. -> user | lives_in | Sivas
+Kadıköy'de oturuyorum. -> user | lives_in | Kadıköy
+Oturduğum şehir Rize. -> user | lives_in | Rize
+Yaşadığım ilçe Bornova. -> user | lives_in | Bornova
+Rize'ye taşındım. -> user | lives_in | Rize
+Rize'den Ordu'ya taşındım. -> user | lives_in | Ordu
+Ablam Rize'de yaşıyor. -> user's abla | lives_in | Rize
+Abim Van'da yaşıyor ve ben Rize'de yaşıyorum. -> user's abi | lives_in | Van; user | lives_in | Rize
+Selin Rize'de yaşıyor. -> Selin | lives_in | Rize
+Van'da doğdum. -> user | born_in | Van
+Muş'ta büyüdüm. -> user | grew_up_in | Muş
+Vanlıyım. -> user | comes_from | Van
+Ben öğretmenim. -> user | works_as | öğretmen
+Hemşireyim. -> user | works_as | hemşire
+Mesleğim avukat. -> user | works_as | avukat
+Yeni işim garson. -> user | works_as | garson
+Aşçı olarak çalışıyorum. -> user | works_as | Aşçı
+Veri analisti olarak çalışıyorum. -> user | works_as | Veri analisti
+Turkcell'de çalışıyorum. -> user | works_at | Turkcell
+Çalıştığım şirket Arçelik. -> user | works_at | Arçelik
+Kardeşim Vestel'de çalışıyor. -> user's kardeş | works_at | Vestel
+Selin mimar. -> Selin | works_as | mimar
+Adım Selin. -> user | is_named | Selin
+Benim adım Selin Ak. -> user | is_named | Selin Ak
+İsmim Kerem. -> user | is_named | Kerem
+Kedimin adı Boncuk. -> user's kedi | is_named | Boncuk
+Eşimin adı Kerem. -> user's eş | is_named | Kerem
+28 yaşındayım. -> user | age | 28
+Yirmi sekiz yaşındayım. -> user | age | Yirmi sekiz
+Yaşım 28. -> user | age | 28
+Kuzenim 31 yaşında. -> user's kuzen | age | 31
+E-postam selin@ornek.org. -> user | email | selin@ornek.org
+Telefon numaram 555 01 99. -> user | phone | 555 01 99
+Evliyim. -> user | marital_status | evli
+Bekarım. -> user | marital_status | bekar
+Boşandım. -> user | marital_status | boşanmış
+Kerem ile evliyim. -> user | married_to | Kerem
+Kerem'le evlendim. -> user | married_to | Kerem
+Veganım. -> user | diet | vegan
+Vejetaryenim. -> user | diet | vejetaryen
+Vegan oldum. -> user | diet | vegan
+Polene alerjim var. -> user | allergic_to | Polen
+Fındığa alerjim yok. -> user | not allergic_to | Fındık
+Kahveyi severim. -> user | likes | Kahve
+Kahveyi ve çayı severim. -> user | likes | Kahve; user | likes | çay
+Kedileri seviyorum. -> user | likes | Kediler
+Kedileri sevmiyorum. -> user | not likes | Kediler
+Köpekleri sevmem. -> user | not likes | Köpekler
+Kapuskadan nefret ediyorum. -> user | not likes | Kapuska
+Korku filmlerinden hoşlanmam. -> user | not likes | Korku filmleri
+Caza bayılırım. -> user | likes | Caz
+Kitap okumayı seviyorum. -> user | likes | Kitap okuma
+Treni tercih ederim. -> user | prefers | Tren
+Çayı kahveye tercih ederim. -> user | prefers | Çay
+En sevdiğim renk lacivert. -> user | favourite_colour | lacivert
+Lacivert en sevdiğim renktir. -> user | favourite_colour | Lacivert
+En sevdiğim renk artık mor. -> user | favourite_colour | mor
+Bu aralar en sevdiğim yemek mantı. -> user | favourite_yemek | mantı
+Ablamın en sevdiği renk bordo. -> user's abla | favourite_colour | bordo
+Renklerden en çok griyi severim. -> user | favourite_colour | gri
+Favori rengim haki. -> user | favourite_colour | haki
+Vim kullanıyorum. -> user | uses | Vim
+Linux'tan macOS'a geçtim. -> user | uses | macOS
+Redis'i Valkey ile değiştirdik. -> user | uses | Valkey
+İki kedim var. -> user | has | İki kedi
+Bir oğlum var. -> user | has | Bir oğul
+Bisikletim var. -> user | has | Bisiklet
+Arabam yok. -> user | not has | Araba
+Selin'in köpeği var. -> Selin | has | köpek
+Ablamın arabası yok. -> user's abla | not has | araba
+Keman çalıyorum. -> user | plays | Keman
+Satranç oynuyorum. -> user | plays | Satranç
+Almanca konuşuyorum. -> user | speaks | Almanca
+Almanca ve Rusça biliyorum. -> user | speaks | Almanca; user | speaks | Rusça
+Tıp okuyorum. -> user | studies | Tıp
+Artık et yemiyorum. -> user | not eats | et
+Kahve içmem. -> user | not drinks | Kahve
+Yeni bir bisiklet aldım. -> user | bought | bisiklet
+Geçen yaz Roma'ya gittim. -> user | visited | Roma
+Yüzmeye başladım. -> user | started | Yüzme
+Sigarayı bıraktım. -> user | quit | Sigara
+Sunucu 8080 portunda çalışıyor. -> Sunucu | port | 8080
+Test sunucusu 8443 portunu kullanıyor. -> Test sunucusu | port | 8443
+Sunucunun portu 8443. -> Sunucu | port | 8443
+Projenin veritabanı MariaDB. -> Proje | database | MariaDB
+Projenin veritabanı MariaDB'dir. -> Proje | database | MariaDB
+Projede veritabanı olarak MariaDB kullanıyoruz. -> Proje | database | MariaDB
+Projenin veritabanını SQLite ile değiştirdik. -> Proje | database | SQLite
+Veritabanı artık SQLite. -> Veritabanı | is | SQLite
+Uygulamanın sürümü 2.4. -> Uygulama | version | 2.4
+Raporun teslim tarihi 9 Mayıs. -> Rapor | deadline | 9 Mayıs
+Biletin fiyatı 40 lira. -> Bilet | price | 40 lira
+Kerem benim eşim. -> user | spouse | Kerem
+adim Selin -> user | is_named | Selin
+Rize'de yasiyorum -> user | lives_in | Rize
+en sevdigim renk mor -> user | favourite_colour | mor
+Düzeltme: Biletin fiyatı 45 lira. -> Bilet | price | 45 lira
+sürüm: 2.4 -> sürüm | is | 2.4
+Belki Rize'de yaşarım. -> user | lives_in | Rize
+Sanırım portu 8443. -> portu | is | 8443
+"""
+
+STATES_NOTHING = """
+Rize'de mi yaşıyorsun?
+Rize'de yaşıyor muyum?
+Nerede yaşıyorum?
+Rize güzel mi?
+Adın ne?
+Kaç yaşındasın?
+Hangi rengi seviyorsun
+Rize'ye taşınacağım.
+Yarın Rize'ye gideceğim.
+Rize'de yaşamak istiyorum.
+Bir araba almayı planlıyorum.
+Rize'de yaşarsam balık tutarım.
+Eğer Rize'de yaşasaydım balık tutardım.
+Keşke Rize'de yaşasaydım.
+Ali Rize'de yaşadığımı söyledi.
+Ali'ye göre Rize'de yaşıyorum.
+Ali, Rize'de yaşıyor dedi.
+Rize'ye taşınmış.
+O Rize'de yaşıyor.
+Orada yaşıyorum.
+Burada oturuyorum.
+Onu seviyorum.
+Bunu sevmedim.
+Seni seviyorum.
+Her şeyi severim.
+Çok seviyorum.
+Çok yorgunum.
+Mutluyum.
+Buradayım.
+Hazırım.
+Geliyorum.
+Tamam.
+Teşekkürler!
+Günaydın!
+Görüşürüz.
+Harika bir gün.
+Bu harika.
+Hava güzel.
+Bu çok güzel bir fikir.
+Bir sorum var.
+Vaktim yok.
+Bir fikrim var.
+Haberim yok.
+Param yok.
+Sorun yok.
+Var mı?
+Karar aldım.
+Nefes aldım.
+Yarım saat sonra ararım.
+İşim bitti.
+İşim zor.
+Evim çok güzel.
+Adım adım ilerliyoruz.
+Yaşım küçük.
+Telefonum çaldı.
+Sürüm çıktı.
+Fiyatı yüksek.
+Fiyatı ne kadar?
+Rengi güzel.
+Sevdim.
+Kullanıyorum.
+Çalışıyorum.
+Evde çalışıyorum.
+Şimdi çalışıyorum.
+Okuyorum.
+Yaz geldi.
+Lütfen 8443 portunu kullan.
+8443 portunu kullanmalısın.
+Port kaç?
+Doktorum aradı.
+Bizim oğlan geldi.
+Anlaştık.
+Peki.
+Evet.
+Hayır.
+"""
