@@ -18,7 +18,7 @@ My home is in Malmö. -> user | lives_in | Malmö
 I moved to Kars. -> user | lives_in | Kars
 I moved from Lille to Nantes. -> user | lives_in | Nantes
 My brother lives in Perth. -> user's brother | lives_in | Perth
-My son lives in Bam and my aunt in Cork lives well. -> user's son | lives_in | Bam
+My son lives in Bam and I live in Cork. -> user's son | lives_in | Bam; user | lives_in | Cork
 Elena lives in Turin. -> Elena | lives_in | Turin
 Turin is where I live. -> user | lives_in | Turin
 I'm a nurse. -> user | works_as | nurse
@@ -102,7 +102,7 @@ I went to a jazz festival. -> user | attended | jazz festival
 I finished my thesis. -> user | finished | thesis; user | has | thesis
 I won a chess tournament. -> user | won | chess tournament
 I read "Dune" twice. -> user | read | Dune
-My dog Max loves the beach. -> user | dog | Max
+My dog Max loves the beach. -> user's dog | likes | beach; user | dog | Max
 Max is my dog. -> user | dog | Max
 My wife is Carla. -> user | wife | Carla
 Anna is my wife. -> user | wife | Anna
@@ -139,6 +139,27 @@ Remember that my name is Omar. -> user | is_named | Omar
 I told you I live in Kars. -> user | lives_in | Kars
 In 2019 I lived in Paris. -> user | lives_in | Paris
 I think my port is 8080. -> user | port | 8080
+I'm a data analyst by profession. -> user | works_as | data analyst
+My number is 555-0134 now. -> user | phone | 555-0134
+The API was upgraded to version 2.4. -> API | version | 2.4
+The meeting has been moved to Thursday. -> meeting | scheduled_for | Thursday
+My meeting is at 3 pm. -> user's meeting | scheduled_for | 3 pm
+My rent is 900 euros a month. -> user | rent | 900 euros
+The rent is 900 euros. -> rent | is | 900 euros
+I'm 180 cm tall. -> user | height | 180 cm
+My son is seven years old. -> user's son | age | seven
+My doctor is Dr. Ruiz. -> user | doctor | Dr. Ruiz
+I was born on March 3, 1990. -> user | born_on | March 3, 1990
+I'm Turkish. -> user | nationality | Turkish
+My family is coming. -> user | has | family
+As a single parent, I work hard. -> user | is_a | single parent
+Painting is my passion. -> user | likes | Painting
+My aunt gave me a necklace. -> user | received | necklace
+The road trip we took last year was fun. -> user | took | road trip
+Went camping last week. -> user | went | camping
+I want my kids to learn. -> user | has | kids
+I got promoted. -> user | got | promoted
+I'm learning to play the harp. -> user | learns | to play the harp
 Maybe I live in Oz. -> user | lives_in | Oz
 """
 

@@ -110,6 +110,18 @@ adim Selin -> user | is_named | Selin
 Rize'de yasiyorum -> user | lives_in | Rize
 en sevdigim renk mor -> user | favourite_colour | mor
 Düzeltme: Biletin fiyatı 45 lira. -> Bilet | price | 45 lira
+3 Mart 1990'da doğdum. -> user | born_on | 3 Mart 1990
+1990 yılında doğdum. -> user | born_on | 1990
+Porto'da oturuyorum artık. -> user | lives_in | Porto
+Globex'te işe başladım. -> user | works_at | Globex
+API sürümü 2.4. -> API | version | 2.4
+Arabam bir Volvo. -> user | araba | Volvo
+Doktorum Mehmet Bey. -> user | doktor | Mehmet Bey
+Toplantı perşembeye ertelendi. -> Toplantı | scheduled_for | perşembe
+Luna adında bir kedim var. -> user | has | bir kedi
+Babam emekli. -> user's baba | works_as | emekli
+Sabahları kahve içiyorum. -> user | drinks | kahve
+Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize
 Sanırım portu 8443. -> portu | is | 8443

@@ -37,6 +37,7 @@ def extract(
     text: str,
     *,
     speaker: str | None = None,
+    listener: str | None = None,
     role: str = "user",
     language: str | None = None,
     reference_time: int | None = None,
@@ -47,8 +48,9 @@ def extract(
 
     Args:
         text: anything; the time taken grows with its length only.
-        speaker: the name of the one who speaks; "I" is he. Without it "I" is ``user``, or
-            ``agent`` for the roles of an assistant, and "you" is the other of the two.
+        speaker: the name of the one who speaks, which "I" stands for. Without it "I" is ``user``,
+            or ``agent`` for the roles of an assistant, and "you" is the other of the two.
+        listener: the name that "you" stands for; a speaker without a listener leaves "you" open.
         role: of the message: "user", "assistant", "tool", ...
         language: "en" or "tr"; without it each sentence is judged by its own words.
         reference_time: of the message, milliseconds since 1970: what "tomorrow" is counted from.
@@ -59,7 +61,7 @@ def extract(
     out: list[Statement] = []
     agent = role in _ASSISTANTS
     first = speaker or (AGENT if agent else USER)
-    second = "" if speaker else (USER if agent else AGENT)
+    second = listener or ("" if speaker else USER if agent else AGENT)
     for sentence in sentences(text):
         kept: list[Statement] = []
         seen: set[tuple[str, str, str, bool]] = set()

@@ -15,7 +15,8 @@ __all__ = [
 #: one value at a time, whatever the sentence looks like
 ONE_VALUED: Final = frozenset(
     """lives_in works_as works_at is_named age version port email phone deadline status
-    married_to marital_status diet born_in born_on located_in price birthday""".split()
+    married_to marital_status diet born_in born_on died_in located_in founded_in
+    built_in price birthday""".split()
 )
 _FAVOURITE: Final = "favourite_"
 
@@ -93,22 +94,23 @@ KIN: Final = frozenset(
     godmother godfather twin twins""".split()
 )
 PETS: Final = frozenset(
-    """dog dogs cat cats puppy puppies pup pups kitten kittens pets pet horse parrot
-    rabbit hamster""".split()
+    """dog dogs cat cats puppy puppies pup pups kitten kittens horse parrot rabbit
+    hamster""".split()
 )
 #: "my X" takes for granted that there is one
 PRESUPPOSED: Final = frozenset(
-    """kids kid child children son sons daughter daughters wife husband partner
-    girlfriend boyfriend fiance fiancee brother brothers sister sisters cousin cousins
-    nephew niece stepson stepdaughter grandson granddaughter grandkids twins dog dogs
-    cat cats puppy puppies pup pups kitten kittens pets pet horse parrot rabbit hamster
-    roommate roommates flatmate boss landlord mentor car bike motorcycle truck guitar
-    piano violin garden studio blog business startup shop team teammates band coach job
-    house apartment classmates coworkers colleagues workmates neighbors neighbours
-    collection laptop computer skateboard camera channel grandkids company bookshelf
-    backyard office drums keyboard tent boat plants podcast album novel screenplay
-    thesis app website bookstore farm cafe restaurant store library paintings skateboard
-    sneakers""".split()
+    """team family friends mom mum mother dad father parents grandma grandpa grandmother
+    grandfather granny grandparents aunt uncle stepmother stepfather siblings kids kid
+    child children son sons daughter daughters wife husband partner girlfriend boyfriend
+    fiance fiancee brother brothers sister sisters cousin cousins nephew niece stepson
+    stepdaughter grandson granddaughter grandkids twins dog dogs cat cats puppy puppies
+    pup pups kitten kittens pets pet horse parrot rabbit hamster roommate roommates
+    flatmate boss landlord mentor car bike motorcycle truck guitar piano violin garden
+    studio blog business startup shop teammates band coach job house apartment
+    classmates coworkers colleagues workmates neighbors neighbours collection laptop
+    computer skateboard camera channel grandkids company bookshelf backyard office drums
+    keyboard tent boat plants podcast album novel screenplay thesis app website
+    bookstore farm cafe restaurant store library paintings skateboard sneakers""".split()
 )
 #: nouns of talk: "my point is", "the problem is"; what follows is no value
 DISCOURSE_NOUNS: Final = frozenset(

@@ -24,6 +24,7 @@ _PREFIX: Final = re.compile(r"(?i)v(?=\d)|(?:by|until|on|at|the)\s+(?=\S)")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d{1,2})?")
 _DECIMAL: Final = re.compile(r"(\d+)[.,](\d+)")
 _CLOCK: Final = re.compile(r"(\d{1,2})[:.](\d{2})")
+_HALF_DAY: Final = re.compile(r"(?i)(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\.?")
 _PHONE: Final = re.compile(r"\+?[\d\s().-]{7,24}")
 
 _UNITS_OF_TEN: Final = {
@@ -157,6 +158,10 @@ def _day(text: str, reference_time: int | None) -> str | None:
 
 def _date(text: str, now_ms: int, year: int | None = None) -> str | None:
     """ISO day or range of a text that is an expression of time and nothing else."""
+    half = _HALF_DAY.fullmatch(text)
+    if half and 1 <= int(half[1]) <= 12:
+        hour = int(half[1]) % 12 + 12 * (half[3] in "pP")
+        return f"{hour:02}:{half[2] or '00'}"
     clock = _CLOCK.fullmatch(text)
     if clock and ":" in text and int(clock[1]) < 24 and int(clock[2]) < 60:
         return f"{int(clock[1]):02}:{clock[2]}"

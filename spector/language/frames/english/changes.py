@@ -7,9 +7,12 @@ from typing import Final
 
 from spector.language.frames.english.groups import Group
 from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
-from spector.language.frames.english.slots import Slot, Value, slot_at, value_at
+from spector.language.frames.english.slots import Slot, Value, number_at, slot_at, value_at
+from spector.language.frames.english.vocabulary import WEEKDAYS
+from spector.language.frames.predicates import SLOTS
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
+from spector.language.frames.values import is_date
 
 __all__ = ["renewed", "trailing", "window_of"]
 
@@ -81,6 +84,7 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         if verb not in _SHIFT_WORDS:
             return
     if slot is None or not slot.known:
+        yield from _moved(words, subject, at, text)
         return
     replaced = None
     if at < len(words) and words[at].text == "from":
@@ -94,6 +98,26 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     if value is None:
         return
     yield _of_slot(words, slot, value, text, replaced)
+
+
+def _moved(words: Sequence[Word], subject: Phrase, at: int, text: str) -> Iterator[Draft]:
+    """"The API was upgraded to version 3", "The meeting was moved to Thursday"."""
+    if subject.article != "the" or at + 1 >= len(words) or words[at].text != "to":
+        return
+    first = at + 1
+    predicate = "scheduled_for"
+    if words[first].text in SLOTS and first + 1 < len(words) and words[first + 1].kind == "number":
+        predicate, first = words[first].text, first + 1
+    value = number_at(words, first)
+    if value is None:
+        return
+    span = (words[value.first].start, words[value.end - 1].end)
+    day = words[first].text in WEEKDAYS or is_date(text[slice(*span)])
+    if predicate == "scheduled_for" and not day:
+        return
+    name = (words[subject.first].start, words[subject.end - 1].end)
+    yield Draft(0, text[slice(*name)], predicate, text[slice(*span)], name, span,
+                (name[0], span[1]), changed=True, by_form=True, frame="en:moved")
 
 
 def _replacement(words: Sequence[Word], group: Group, text: str) -> Iterator[Draft]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
@@ -24,6 +25,7 @@ from spector.language.frames.english.slots import (
     Slot,
     Value,
     is_person,
+    number_at,
     slot_at,
     subject_name,
     value_at,
@@ -54,6 +56,7 @@ located_in         | based located situated             | in       | place
 proud_of           | proud                              | of       | interest
 excited_about      | excited                            | about    | interest
 excited_about      | excited                            | for      | interest
+member_of          | in                                 | -        | club
 grateful_for       | grateful thankful                  | for      | interest
 worried_about      | worried nervous                    | about    | interest
 tired_of           | tired                              | of       | interest
@@ -71,8 +74,11 @@ friends_with       | friends                            | with     | name
 comes_from         | from                               | -        | place
 likes              | into                               | -        | liked
 speaks             | fluent                             | in       | language
+founded_in         | founded established created formed   | in       | place
+built_in           | built held published filmed        | in       | place
 affiliated_with    | affiliated                         | with     | name
 vaccinated_against | vaccinated                         | against  | thing
+born_on            | born                               | on       | amount
 born_in            | born                               | in       | place
 runs_on            | hosted                             | on       | used
 runs_on            | powered                            | by       | used
@@ -90,6 +96,10 @@ _STATES: Final = {
     )
     for word in words.split()
 }
+#: "painting is my passion"
+_LIKINGS: Final = frozenset("passion hobby favorite favourite fave jam weakness".split())
+#: endings of nationalities; the names that share them are left alone as well
+_NATIONS: Final = ("ish", "ese", "ian", "ean", "ican", "utch", "rench", "erman", "reek", "raqi")
 _FANS: Final = frozenset(("fan", "lover", "supporter"))
 #: heads of "X is a ..." that praise or compare and identify nothing
 _EMPTY_HEADS: Final = frozenset(
@@ -108,7 +118,9 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     slot = None if person else slot_at(words, subject, text)
     if slot is not None and not is_person(words, subject):
         value = value_at(words, group.end, slot, text)
-        if value is not None and (slot.predicate != "is" or slot.known):
+        if value is not None and (
+            slot.predicate != "is" or slot.known or words[value.first].kind == "number"
+        ):
             yield _slot_draft(words, slot, value, group, text, "en:slot")
             return
     turned = reversed_slot(words, subject, group, text)
@@ -165,6 +177,13 @@ def reversed_slot(
         noun = words[end - 1].text.replace("color", "colour")
         slot = Slot(1, "", f"favourite_{noun}", True, (words[end].start, words[end].end))
         return _reversed(words, slot, value, span, group, end + 3, text)
+    if phrase.owner == 1 and phrase.end - phrase.first == 1 and (
+        words[phrase.first].text in _LIKINGS and subject.article in ("", '"')
+        and (subject.start == 0 or words[subject.start - 1].kind == "sign")
+    ):
+        span2 = (words[phrase.start].start, words[phrase.end - 1].end)
+        liked = Slot(1, "", "likes", True, span2)
+        return replace(_reversed(words, liked, value, span, group, end, text), by_form=False)
     found = slot_at(words, phrase, text)
     if found is None or found.predicate == "is" or not (
         found.known or is_named(words, subject) or words[phrase.end - 1].text in KIN
@@ -219,10 +238,15 @@ def _person(
         yield made("diet", at, at + 1, "en:diet")
     elif _is_age(words, at) and group.tense == "present" and (closed or after in ("years", "year")):
         yield made("age", at, at + 1, "en:age")
+    elif word.kind == "number" and "tall" in [each.text for each in words[at + 1 : at + 4]]:
+        end = next(n for n in range(at + 1, at + 4) if words[n].text == "tall")
+        yield made("height", at, end, "en:height")
     elif (word.text, after) in _STATES or (word.text, "") in _STATES:
         long = (word.text, after) in _STATES
         predicate, kind = _STATES[word.text, after if long else ""]
         phrase = object_at(words, at + 1 + long, kind)
+        if (word.text == "born" and phrase is None) or predicate == "born_on":
+            phrase = number_at(words, at + 1 + long)
         if word.text == "born" and phrase is not None and is_amount(words, phrase):
             yield made("born_on", phrase.first, phrase.end, "en:born")
         elif phrase is not None and phrase.owner != 2 and KINDS[kind](words, phrase):
@@ -260,6 +284,10 @@ def _identity(
             draft = made(slot.predicate, phrase.first, phrase.end, "en:kin")
             draft.owner, draft.subject, draft.by_form = slot.owner, slot.subject, True
             yield draft
+    elif person and words[phrase.end - 1].text.endswith(_NATIONS) and (
+        phrase.end - phrase.first == 1 and words[phrase.first].capital
+    ):
+        yield made("nationality", phrase.first, phrase.end, "en:nationality")
     elif person and words[phrase.first].capital and phrase.end - phrase.first <= 3 and (
         all(word.capital for word in words[phrase.first : phrase.end])
         and words[subject.first].text == "i" and phrase.end >= len(words) - 1
@@ -317,6 +345,8 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
 
 
 def _is_age(words: Sequence[Word], at: int) -> bool:
+    if words[at].text in words_of.NUMBERS:
+        return at + 1 < len(words) and words[at + 1].text in ("years", "year")
     return words[at].kind == "number" and words[at].text.isdigit() and (
         0 < int(words[at].text[:4]) < 120)
 

@@ -157,6 +157,8 @@ def _main_verb(
     names, verb = form.names, form.lemma
     tense: Tense = aux.tense
     end, ing = at + 1, False
+    if verb == "have" and aux.have:
+        return aux.group("have", start, end, tense="present")
     if aux.been and "ing" in names:
         ing, tense = True, "present" if aux.have else tense
     elif aux.been:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.phrases import text_of
+from spector.language.frames.english.kinds import is_role
+from spector.language.frames.english.phrases import Phrase, text_of
 from spector.language.frames.english.verbs import FORMS
 from spector.language.frames.predicates import KIN, PETS, PRESUPPOSED
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
-__all__ = ["contacts", "presupposed"]
+__all__ = ["as_a", "contacts", "presupposed"]
 
 #: what a sentence with one of these calls mine may be mine no more
 _GONE: Final = frozenset(
@@ -30,7 +31,8 @@ def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
     for at in range(len(words) - 1):
         if words[at].text in ("named", "called") and at > 1:
             yield from _naming(words, at, text)
-        own = words[at].text == "my" or words[at].text == "our"
+        own = words[at].text in ("my", "our", "your") and (
+            words[at].raw.islower() or at == 0 or words[at - 1].kind == "sign")
         first = at + 1
         first += words[first].text in _SIZES
         noun = words[first].text if own and first < len(words) else ""
@@ -48,7 +50,8 @@ def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
         else:
             predicate, begin, end = "has", first, first + 1
         span = (words[begin].start, words[end - 1].end)
-        yield Draft(1, "", predicate, text_of(words, begin, end, text),
+        owner = 2 if words[at].text == "your" else 1
+        yield Draft(owner, "", predicate, text_of(words, begin, end, text),
                     (words[at].start, words[at].end), span, (words[at].start, span[1]),
                     frame="en:presupposed")
 
@@ -82,6 +85,22 @@ def contacts(words: Sequence[Word], text: str) -> Iterator[Draft]:
                         (words[at + 1].start, words[at + 1].end), span, (words[at].start, span[1]),
                         changed=any(word.text in ("now", "instead") for word in words),
                         by_form=True, frame="en:contact")
+
+
+def as_a(words: Sequence[Word], text: str) -> Iterator[Draft]:
+    """"As a single parent, I ...": what the speaker is."""
+    if len(words) < 6 or words[0].text != "as" or words[1].text not in ("a", "an"):
+        return
+    comma = next((n for n in range(3, 7) if n + 1 < len(words) and words[n].text == ","), 0)
+    if not comma or words[comma + 1].text not in ("i", "my") or any(
+        word.text in words_of.STOPS for word in words[2:comma]
+    ):
+        return
+    phrase = Phrase(1, 2, comma, 0, "a")
+    span = (words[2].start, words[comma - 1].end)
+    yield Draft(1, "", "works_as" if is_role(words, phrase) else "is_a",
+                text_of(words, 2, comma, text), (words[comma + 1].start, words[comma + 1].end),
+                span, (words[0].start, words[comma + 1].end), frame="en:as-a")
 
 
 def _is_name_word(word: Word) -> bool:

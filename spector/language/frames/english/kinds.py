@@ -9,6 +9,7 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.phrases import Phrase
 from spector.language.frames.predicates import KIN, PETS
 from spector.language.frames.sentences import Word
+from spector.language.frames.values import is_date
 
 __all__ = ["DIETS", "KINDS", "MARITAL", "is_amount", "is_named", "is_role"]
 
@@ -68,6 +69,19 @@ _COURSES: Final = frozenset(
     """class course classes courses lessons workshop exam test interview interviews
     audition""".split()
 )
+_CLUBS: Final = frozenset(
+    """club team band group choir league society orchestra crew military army navy
+    marines""".split()
+)
+#: "I love the beach": no thing that was just shown
+_KNOWN_TO_ALL: Final = frozenset(
+    """beach ocean sea outdoors mountains city countryside rain snow woods forest nature""".split()
+)
+#: what happens to somebody: "I got promoted"
+_HAPPENED: Final = frozenset(
+    """promoted hired fired accepted admitted injured hurt diagnosed selected drafted
+    published elected awarded evicted vaccinated certified stranded robbed""".split()
+)
 _TRIPS: Final = frozenset(
     """trip trips vacation cruise tour hike roadtrip road-trip getaway honeymoon safari""".split()
 )
@@ -100,8 +114,8 @@ _SPORTS: Final = frozenset(
     ceramics calligraphy photography zumba aikido archery athletics""".split()
 )
 _PRAISE: Final = frozenset(
-    """great good quick nice wonderful amazing awesome fantastic big long hard similar
-    such new first""".split()
+    """meaningful incredible lovely rough tough crazy wicked quiet funny great good
+    quick nice wonderful amazing awesome fantastic big long hard similar such new first""".split()
 )
 _MEALS: Final = frozenset("breakfast lunch dinner food meals brunch supper healthy".split())
 _LIVED: Final = (_EVENTS - frozenset(("talk", "meeting", "play"))) | KIN | frozenset(
@@ -111,27 +125,29 @@ _LIVED: Final = (_EVENTS - frozenset(("talk", "meeting", "play"))) | KIN | froze
 _SPEECHES: Final = frozenset("speech talk presentation lecture concert performance toast".split())
 #: heads of what one makes, meets or receives that name nothing
 _EMPTY_MADE: Final = frozenset(
-    """team call friends friend mistake promise money joke fuss list start research
-    exercise exercises stuff lead job deal favor favour dent plans effort efforts chat
-    homework work workout workouts people folks others kinds break rest improvement
-    improvements purchase bunch comment comments post posts smile smiles quick catch
-    response hug hugs thanks point case progress big huge difference impression noise
-    sense use shot guess""".split()
+    """amount place spot area side team call friends friend mistake promise money joke
+    fuss list start research exercise exercises stuff lead job deal favor favour dent
+    plans effort efforts chat homework work workout workouts people folks others kinds
+    break rest improvement improvements purchase bunch comment comments post posts smile
+    smiles quick catch response hug hugs thanks point case progress big huge difference
+    impression noise sense use shot guess""".split()
 )
 _FIELD_STOPS: Final = frozenset(
     """hard fast full-time part-time overtime late remotely there""".split()
 )
 #: heads of what one "has" that say nothing about the one who has it
 _EMPTY_HAD: Final = frozenset(
-    """answer access anything respect trouble control effect influence luck right rights
-    say tendency title year birthday look breakfast lunch dinner coffee drink meal night
-    evening conversation conversations discussion argument talk relationship event
-    events party interest hunch preference preferences concern concerns need desire wish
-    urge update updates info information detail details example examples suggestion
-    suggestions recommendation recommendations cold headache morning afternoon session
-    picnic adventure adventures setback setbacks moment love place places future past
-    lack number amount variety range role value mixed blessings response reply request
-    set pic photo photos pictures picture""".split()
+    """story stories boost shot hang day weekend week time turnout feeling rush kick
+    blast hint sense kiss hug call text email message reply answer access anything
+    respect trouble control effect influence luck right rights say tendency title year
+    birthday look breakfast lunch dinner coffee drink meal night evening conversation
+    conversations discussion argument talk relationship event events party interest
+    hunch preference preferences concern concerns need desire wish urge update updates
+    info information detail details example examples suggestion suggestions
+    recommendation recommendations cold headache morning afternoon session picnic
+    adventure adventures setback setbacks moment love place places future past lack
+    number amount variety range role value mixed blessings response reply request set
+    pic photo photos pictures picture""".split()
 )
 
 
@@ -208,6 +224,10 @@ def _is_liked(words: Sequence[Word], phrase: Phrase) -> bool:
     """Something by its own name: "the colours" are those of a picture just shown."""
     shown = phrase.article in ("the", "all", "some", "any", "this")
     if shown and not words[phrase.end - 1].capital:
+        if phrase.article == "the" and words[phrase.end - 1].text in _KNOWN_TO_ALL:
+            return True
+        if phrase.article == "the" and phrase.end - phrase.first > 1:
+            return _is_thing(words, phrase) and words[phrase.end - 1].text not in _EMPTY_LIKED
         return any(word.text == "of" for word in words[phrase.first : phrase.end]) and (
             _is_thing(words, phrase))
     last = words[phrase.end - 1].text
@@ -239,6 +259,14 @@ def _is_had(words: Sequence[Word], phrase: Phrase) -> bool:
 
 def _is_used(words: Sequence[Word], phrase: Phrase) -> bool:
     return _is_thing(words, phrase) and not phrase.owner and phrase.article not in ("some", "this")
+
+
+def _is_done(words: Sequence[Word], phrase: Phrase) -> bool:
+    """Something that one does: "painting", "to play chess"."""
+    if phrase.article or phrase.owner:
+        return False
+    return words[phrase.first].text == "to" or (words[phrase.first].text.endswith("ing") and (
+        words[phrase.first].text not in _NO_ACTIVITIES))
 
 
 def _is_org(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -300,6 +328,16 @@ KINDS: Final[dict[str, Check]] = {
         _is_thing(words, phrase) and head_of(words, phrase).text not in _MEALS),
     "made": _is_made,
     "used": _is_used,
+    "club": _one_of(_CLUBS, named=False),
+    "gotten": lambda words, phrase: _is_had(words, phrase) and not any(
+        word.text == "of" for word in words[phrase.first : phrase.end]),
+    "skill": lambda words, phrase: _is_done(words, phrase) or _is_field(words, phrase),
+    "trial": lambda words, phrase: _is_done(words, phrase) or _is_counted(words, phrase),
+    "begun": lambda words, phrase: _is_done(words, phrase) or _one_of(_BEGUN, False)(words, phrase),
+    "happened": lambda words, phrase: words[phrase.first].text in _HAPPENED and (
+        phrase.first == phrase.start and phrase.end == phrase.first + 1),
+    "moment": lambda words, phrase: words[phrase.first].kind == "number" and is_date(
+        " ".join(word.raw for word in words[phrase.first : phrase.end])),
     "slot": lambda words, phrase: False,
     "speech": _one_of(_SPEECHES, named=False),
     "gone-to": _is_gone_to,
@@ -315,7 +353,6 @@ KINDS: Final[dict[str, Check]] = {
     "event": _one_of(_EVENTS),
     "work": _is_work,
     "owned": _one_of(_OWNED, named=False),
-    "begun": _one_of(_BEGUN, named=False),
     "habit": lambda words, phrase: phrase.article not in ("the", "some", "any") and (
         _is_thing(words, phrase) and head_of(words, phrase).text not in _EMPTY_MADE),
     "company": _one_of(_BEGUN - frozenset(("book", "novel", "collection")), named=False),

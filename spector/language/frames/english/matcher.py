@@ -11,12 +11,12 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
 from spector.language.frames.english.groups import Group, group_at
-from spector.language.frames.english.implied import contacts, presupposed
-from spector.language.frames.english.kinds import MARITAL, is_named
+from spector.language.frames.english.implied import as_a, contacts, presupposed
+from spector.language.frames.english.kinds import KINDS, MARITAL, is_named
 from spector.language.frames.english.objects import objects_at
 from spector.language.frames.english.phrases import Phrase, phrase_at, text_of
 from spector.language.frames.english.slots import is_person, slot_at, subject_name
-from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame
+from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame, third_of
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.statement import Draft, Modality, Place
 
@@ -24,7 +24,7 @@ __all__ = ["english_drafts"]
 
 #: predicates that things have as well as persons
 _OF_THINGS: Final = frozenset(
-    """uses runs_on listens_on depends_on price weighs belongs_to contains released
+    """uses runs_on listens_on depends_on price weighs scheduled_for belongs_to contains released
     founded supports""".split()
 )
 #: verbs that a clause may follow without "that"; it is the speaker's own
@@ -36,6 +36,16 @@ _CLAUSE_VERBS: Final = frozenset(
 _UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
+_COMING: Final = frozenset(
+    "tomorrow next soon tonight later this upcoming planning considering thinking".split()
+)
+#: verbs whose progressive form is a plan or a manner of speaking
+_NOT_GOING_ON: Final = frozenset(
+    "go get have take move marry meet see lose find leave start begin be make do die come".split()
+)
+_AFTER_GAP: Final = frozenset(
+    "last yesterday today recently in at on with during and but a from for this when while".split()
+) - {"a", "for", "this"}
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
 _INTRODUCES: Final = (
     words_of.INTRODUCTIONS | words_of.ADVERBS | words_of.TIMES | words_of.UNITS
@@ -56,11 +66,15 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         first = _skip_introductions(words, at)
         if first > at and _may_begin(words, first):
             continue
-        found = _subject_at(words, first)
+        left_out = first < len(words) and _is_told_of_oneself(words, at, first)
+        found = None if left_out else _subject_at(words, first)
         group = None
         if found is not None:
             subject = found
             group = group_at(words, found.end, _is_third(words, found))
+        elif left_out:
+            subject = Phrase(first, first, first + 1, 1, "i")
+            group = group_at(words, first)
         elif subject is not None and at and words[at - 1].text in ("and", "but", "then", ","):
             group = group_at(words, first, _is_third(words, subject))
             if group is not None and words[at - 1].text == "," and (
@@ -77,9 +91,13 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             named.append(draft.subject_span)
             draft.changed |= turns
             yield replace(draft, modality=_stricter(meant, draft.modality))
-    for draft in (*presupposed(words, text), *contacts(words, text)):
+    for draft in _relative(words, text):
+        yield replace(draft, modality=whole)
+    for draft in (*as_a(words, text), *presupposed(words, text), *contacts(words, text)):
         start, end = draft.object_span
-        if not any(begin <= start and end <= stop for begin, stop in named):
+        if draft.predicate != "has" or not any(
+            begin <= start and end <= stop for begin, stop in named
+        ):
             yield replace(draft, modality=whole)
 
 
@@ -201,6 +219,13 @@ def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
     return found
 
 
+def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
+    """Whether a sentence leaves out "I": "Went camping last week", "Just got a puppy"."""
+    form = FORMS.get(words[first].text)
+    return at == 0 and form is not None and form.names & {"past", "base"} == {"past"} and (
+        form.lemma in FRAMES and form.lemma not in ("set", "have"))
+
+
 def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
     if subject.article in ("i", "we", "you"):
         return False
@@ -229,16 +254,25 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     name = "" if person else subject_name(words, subject, text)
     owned = person or is_person(words, subject) or _is_name(words, subject)
     span = (words[subject.start].start, words[subject.end - 1].end)
+    given = _given(words, subject, group, text)
+    if given is not None:
+        yield given
+        return
     for frame in FRAMES.get(group.verb, ()):
         if not owned and not (frame.predicate in _OF_THINGS and subject.article == "the"):
             continue
         if subject.owner == 0 and not person and not owned and frame.kind == "had":
             continue
-        if frame.past and (group.tense != "past" or not group.polarity):
+        going_on = group.ing and group.tense == "present" and not _is_coming(words)
+        if frame.past and not going_on and (group.tense != "past" or not group.polarity):
             continue
+        if going_on and frame.past:
+            frame = frame._replace(predicate=third_of(group.verb))
+            if group.verb in _NOT_GOING_ON or not group.polarity:
+                continue
         if frame.now and group.tense != "present":
             continue
-        if group.ing and (frame.past or frame.kind in ("had", "liked", "activity")):
+        if group.ing and frame.kind in ("had", "liked", "activity"):
             continue
         at = group.end
         while at < len(words) and words[at].text in words_of.ADVERBS - {"very", "all", "both"}:
@@ -273,6 +307,56 @@ def _source(
         if old is not None:
             return old.end, text_of(words, old.first, old.end, text)
     return at, None
+
+
+def _relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
+    """"The road trip we took last year": what a relative clause of the speaker says of it."""
+    for at in range(2, len(words) - 1):
+        if words[at].text not in ("i", "we"):
+            continue
+        end = at - (words[at - 1].text in ("that", "which"))
+        phrase = next((found for begin in range(max(0, end - 6), end - 1)
+                       if words[begin].text in ("a", "an", "the", "this", "these", "another")
+                       and (found := phrase_at(words, begin)) and found.end == end), None)
+        group = None if phrase is None else group_at(words, at + 1)
+        if phrase is None or group is None or group.tense != "past" or group.modality != (
+            "asserted") or not group.polarity or not _has_gap(words, group.end):
+            continue
+        for frame in FRAMES.get(group.verb, ()):
+            if frame.past and not frame.preposition and KINDS[frame.kind](words, phrase):
+                span = (words[phrase.first].start, words[phrase.end - 1].end)
+                yield Draft(1, "", frame.predicate, text_of(words, phrase.first, phrase.end, text),
+                            (words[at].start, words[at].end), span,
+                            (span[0], words[group.end - 1].end), tense="past",
+                            frame=f"en:relative:{group.verb}")
+                break
+
+
+def _has_gap(words: Sequence[Word], at: int) -> bool:
+    """Whether a verb goes without an object of its own."""
+    if at >= len(words) or words[at].kind == "sign":
+        return True
+    return words[at].text in _AFTER_GAP
+
+
+def _given(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Draft | None:
+    """"My aunt gave me a necklace": the speaker received it."""
+    if group.verb not in ("give", "send", "buy", "gift") or group.tense != "past" or (
+        group.end + 1 >= len(words) or words[group.end].text not in ("me", "us")
+    ) or not group.polarity or subject.article in ("i", "we"):
+        return None
+    phrase = phrase_at(words, group.end + 1)
+    if phrase is None or phrase.owner == 2 or not KINDS["counted"](words, phrase):
+        return None
+    span = (words[phrase.first].start, words[phrase.end - 1].end)
+    return Draft(1, "", "received", text_of(words, phrase.first, phrase.end, text),
+                 (words[group.end].start, words[group.end].end), span,
+                 (words[subject.start].start, span[1]), tense="past", frame="en:given")
+
+
+def _is_coming(words: Sequence[Word]) -> bool:
+    """Whether "I'm having a party" is about what is to come."""
+    return any(word.text in _COMING for word in words)
 
 
 def _is_name(words: Sequence[Word], subject: Phrase) -> bool:

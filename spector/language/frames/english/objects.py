@@ -20,7 +20,7 @@ __all__ = ["joined_phrases", "object_at", "objects_at"]
 #: objects of one verb at most
 _MOST: Final = 3
 #: kinds of objects that may be something that is done
-_DONE: Final = frozenset(("liked", "begun", "activity", "interest"))
+_DONE: Final = frozenset(("liked", "begun", "activity", "interest", "skill", "trial"))
 #: kinds of objects that may be a title in quotation marks
 _TITLED: Final = frozenset("liked work counted made habit played name visited seen".split())
 #: "that" behind these points at a thing and begins no clause
@@ -60,7 +60,7 @@ def objects_at(
     if slot is not None:
         yield slot
         return
-    if not _fits(words, phrase, frame, negated):
+    if not _fits(words, phrase, frame, negated) or _is_urged(words, phrase.end, frame):
         return
     favourite = _best_of_all(words, phrase, frame, text)
     if favourite is not None:
@@ -105,6 +105,12 @@ def _best_of_all(
                  span, (0, 0), by_form=True, frame="en:best")
 
 
+def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
+    """Whether the object is to do something: "I want my kids to learn"."""
+    return frame.predicate in ("wants", "likes", "prefers", "helped", "misses") and (
+        at < len(words) and words[at].text == "to")
+
+
 def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
     """Whether an object is of the kind that a frame asks for; "no car" counts as "a car"."""
     if phrase.article == '"':
@@ -136,7 +142,11 @@ def _is_gerund(words: Sequence[Word], at: int) -> bool:
 def _gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
     """What one likes to do: "reading novels", "to paint"."""
     verb = at + (words[at].text == "to")
-    if verb >= len(words) or words[verb].text in words_of.STOPS or words[verb].text in _NO_DOINGS:
+    if verb >= len(words) or words[verb].text in words_of.STOPS - {"being"}:
+        return None
+    if words[verb].text in _NO_DOINGS and not (
+        words[verb].text == "being" and verb + 1 < len(words) and words[verb + 1].text == "a"
+    ):
         return None
     end = verb + 1
     moved = end < len(words) and words[end].text in _PARTICLES
@@ -146,6 +156,8 @@ def _gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
         if inner.owner == 2 or words[inner.end - 1].text in words_of.VAGUE:
             return None
         end = inner.end + (inner.article == '"')
+        if inner.article in ("a", "an") and _is_modifier(words, end):
+            return None
     elif end < len(words) and words[end].text in words_of.PRONOUNS:
         return None
     placed = end < len(words) and words[end].text in _WITH_DOINGS
@@ -183,7 +195,7 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
     alone = phrase.end - phrase.first == 1
     if alone and phrase.article in ("a", "an") and _is_modifier(words, phrase.end):
         return []
-    more = list(_joined(words, phrase, kind))
+    more = list(_joined(words, phrase, kind)) if kind != "made" else []
     if len(more) == 1 and alone and not phrase.article and not words[phrase.first].capital and (
         more[0].end - more[0].first > 1 and not more[0].article and not more[0].owner
         and not _is_gerund(words, phrase.first)
@@ -197,7 +209,9 @@ def _is_modifier(words: Sequence[Word], at: int) -> bool:
     if at + 1 >= len(words) or words[at].text not in ("and", ",", "but"):
         return False
     after = words[at + 1].text
-    return after not in words_of.STOPS and after not in FORMS and words[at + 1].kind == "word" and (
+    if after in FORMS and not FORMS[after].names <= {"ing", "participle"}:
+        return False
+    return after not in words_of.STOPS and words[at + 1].kind == "word" and (
         after not in words_of.UNITS and not words[at + 1].capital)
 
 
@@ -250,6 +264,8 @@ def _slot_object(
             begin += 1
         elif not any(map(str.isdigit, words[begin].text)):
             continue
+        if "of" in nouns[at + 1 :]:
+            return None
         if predicate in SLOTS and not modifiers and words[begin].text[:1].isdigit() | (
             words[begin].text[:1] == "v"
         ):

@@ -19,6 +19,7 @@ _LY: Final = frozenset(
     reply supply jelly belly lily emily sally molly kelly billy holly assembly monthly
     butterfly ally bully rally""".split()
 )
+_TITLES: Final = frozenset("dr mr mrs ms prof st".split())
 _NOUN_ING: Final = frozenset(
     """meeting painting building wedding training reading writing clothing housing
     engineering marketing ring king spring string morning evening ceiling drawing
@@ -99,6 +100,11 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
     end, joined = first, False
     while end < len(words) and end - first <= _MOST:
         word = words[end]
+        if word.text == "." and words[end - 1].text in _TITLES and end > first and (
+            end + 1 < len(words) and words[end + 1].capital
+        ):
+            end += 1
+            continue
         if word.kind == "sign":
             break
         if word.kind == "suffix":
@@ -107,8 +113,10 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
             if subject and _is_copula(words, end):
                 break
         elif word.text == "of" and end > first and not joined and end + 1 < len(words):
-            skip = 1 + (words[end + 1].text in words_of.ARTICLES)
-            if words[end + 1].text in words_of.POSSESSIVES or not _is_noun(
+            title = words[end + 1].capital and end + 2 < len(words) and words[end + 2].capital
+            owned = words[end + 1].text in words_of.POSSESSIVES
+            skip = 1 + (words[end + 1].text in words_of.ARTICLES or (owned and title))
+            if (owned and not title) or not _is_noun(
                 words, end + skip, end + skip, subject
             ):
                 break

@@ -21,7 +21,9 @@ from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Place
 from spector.language.frames.values import is_date
 
-__all__ = ["MONTHS", "Slot", "Value", "is_person", "slot_at", "subject_name", "value_at"]
+__all__ = [
+    "MONTHS", "Slot", "Value", "is_person", "number_at", "slot_at", "subject_name", "value_at",
+]
 
 #: say nothing about which slot is meant
 _PLAIN_MODIFIERS: Final = frozenset("new current own present latest actual full first".split())
@@ -131,8 +133,13 @@ def slot_at(words: Sequence[Word], phrase: Phrase, text: str) -> Slot | None:
         if phrase.article != "the" and not phrase.owner:
             return None
         begin = middle + 1
-        begin += words[begin].text in words_of.ARTICLES
-        begin += words[begin].text in words_of.POSSESSIVES
+        while begin < phrase.end and (
+            words[begin].text in words_of.ARTICLES
+            or (words[begin].text in words_of.POSSESSIVES and not words[begin].capital)
+        ):
+            begin += 1
+        if begin == phrase.end:
+            return None
         subject = text_of(words, begin, phrase.end, text)
         span = (words[begin].start, words[phrase.end - 1].end)
         return _slot(0, subject, words, phrase.first, middle, span, True)
@@ -167,6 +174,8 @@ def _slot(
     if subject or not modifiers:
         if subject and modifiers:
             predicate = _snake([*modifiers.split(), predicate])
+        if nouns == ["number"] and owner and not subject:
+            return Slot(owner, "", "phone", True, span)
         if owner or subject:
             return Slot(owner, subject, predicate, known or nouns[-1] in _OF_THINGS, span)
         # "the database": the thing and its slot have one name
@@ -200,10 +209,12 @@ def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | N
     if base == "lives_in" and not stands:
         return None
     at += stands
-    phrase = quote_at(words, at) or _number_at(words, at, text) or phrase_at(words, at)
+    phrase = quote_at(words, at) or number_at(words, at) or phrase_at(words, at)
     if phrase is None or phrase.owner:
         return None
-    if not _ends(words, phrase.end):
+    rate = words[phrase.first].kind == "number" and phrase.end < len(words) and (
+        words[phrase.end].text in ("a", "per", "each"))
+    if not rate and not _ends(words, phrase.end):
         phrase = _extended(words, phrase, slot)
         if phrase is None:
             return None
@@ -216,7 +227,7 @@ def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | N
     return Value(phrase.first, phrase.end, after, changed, added)
 
 
-def _number_at(words: Sequence[Word], at: int, text: str) -> Phrase | None:
+def number_at(words: Sequence[Word], at: int) -> Phrase | None:
     """A number with its unit, a phone number in groups, a date: whatever runs on."""
     if at >= len(words):
         return None
@@ -274,5 +285,7 @@ def _fits(words: Sequence[Word], phrase: Phrase, slot: Slot, text: str) -> bool:
 def _solid(words: Sequence[Word], phrase: Phrase) -> bool:
     """A name, a number or a title: what cannot be an adjective."""
     last = words[phrase.end - 1]
+    if words[phrase.first].kind == "number":
+        return True
     return phrase.article == '"' or last.kind in ("number", "mail", "link") or (
         last.capital or any(map(str.isdigit, last.text)))

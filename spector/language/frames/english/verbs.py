@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["FORMS", "FRAMES", "PHRASAL", "Form", "VerbFrame"]
+__all__ = ["FORMS", "FRAMES", "PHRASAL", "Form", "VerbFrame", "third_of"]
 
 
 class VerbFrame(NamedTuple):
@@ -33,6 +33,7 @@ lives_in      | live reside dwell          | in       | place   |
 lives_in      | live                       | at       | address |
 lives_in      | move relocate              | to       | place   | changes past
 lives_in      | settle                     | in       | place   | changes past
+died_in       | die                        | in       | place   | past
 grew_up_in    | grow-up                    | in       | place   |
 works_as      | work                       | as       | role    |
 works_at      | work                       | at       | org     |
@@ -53,6 +54,7 @@ uses          | switch migrate             | to       | used    | changes past
 owns          | own                        | -        | thing   |
 has           | have                       | -        | had     | now
 had           | have                       | -        | lived   | past
+had           | have                       | -        | had     | past
 drives        | drive                      | -        | vehicle |
 speaks        | speak                      | -        | language |
 plays         | play                       | -        | played  |
@@ -64,6 +66,7 @@ volunteers_at | volunteer                  | at       | org     |
 volunteers_with | volunteer                | with     | org     |
 supports      | support                    | -        | name    |
 runs_on       | run                        | on       | used    |
+scheduled_for | start begin open leave     | at       | moment  |
 is_named      | go                         | by       | name    | now
 works_at      | employ                     | at by    | org     |
 diet          | eat follow keep            | -        | slot    |
@@ -89,17 +92,22 @@ bought        | pick-up                    | -        | counted | past
 adopted       | adopt rescue               | -        | counted | past
 received      | receive                    | -        | counted | past
 got           | get                        | -        | owned   | past
+got           | get                        | -        | gotten  | past
 went          | go                         | -        | activity | past
 goes          | go                         | -        | activity |
 does          | do                         | -        | activity | now
 ran           | run                        | -        | event   | past
-tried         | try                        | -        | counted | past
+tried         | try                        | -        | trial   | past
 saw           | see                        | -        | counted | past
 celebrated    | celebrate                  | -        | counted | past
 passed        | pass fail                  | -        | course  | past
 works_on      | work                       | on       | counted |
-learns        | learn                      | -        | field   | now
+learns        | learn                      | -        | skill   | now
+goes_to       | go                         | to       | gone-to | now
+lives_near    | live                       | near     | thing   |
+got           | get                        | -        | happened | past
 takes         | take                       | -        | course  | now
+raised        | raise                      | -        | made    | past
 donated       | donate                     | -        | counted | past
 found         | find                       | -        | counted | past
 applied_to    | apply                      | to       | org     | past
@@ -121,7 +129,7 @@ started       | start begin launch open    | -        | begun   | past
 founded       | establish co-found cofound | -        | thing   | past
 finished      | finish complete            | -        | counted | past
 organized     | organize organise host     | -        | counted | past
-learned       | learn                      | -        | field   | past
+learned       | learn                      | -        | skill   | past
 took          | take                       | -        | course  | past
 took          | take                       | -        | trip    | past
 went_on       | go                         | on       | trip    | past
@@ -141,7 +149,24 @@ rides         | ride                       | -        | habit   |
 follows       | follow                     | -        | habit   | now
 wears         | wear                       | -        | habit   | now
 trains        | train walk                 | -        | pet     |
-planted       | plant                      | -        | thing   | past
+restored      | restore repair fix renovate refurbish | - | counted | past
+mentors       | mentor tutor               | -        | counted |
+earned        | earn                       | -        | counted | past
+led           | lead                       | -        | event   | past
+chose         | choose                     | -        | counted | past
+taught        | teach                      | -        | event   | past
+got_into      | get                        | into     | liked   |
+caught        | catch                      | -        | counted | past
+helped_with   | help                       | with     | counted | past
+performed_at  | perform                    | at       | event   | past
+spent_time_in | stay                       | in       | name    | past
+* | accept achieve arrange assemble capture clean collect contact cover decorate deliver develop \
+    encounter experience explore face film gather grow hire hike implement install interview \
+    invent invite knit launch negotiate notice pack photograph plan plant post present print \
+    produce program promote propose publish reach record rent request rescue research \
+    save schedule score sell send sew share shoot show sing sketch solve spot stream submit \
+    tackle taste test throw trade translate upload wash witness break borrow bring pitch tour \
+    trim fly host run write draw hold spend pet feed | - | counted | past
 broke         | break injure hurt sprain   | -        | owned   | past
 quit          | quit leave                 | -        | owned   | past
 performed     | perform                    | -        | counted | past
@@ -174,7 +199,16 @@ buy buys bought bought buying | make makes made made making | build builds built
 draw draws drew drawn drawing | write writes wrote written writing | read reads read read reading
 win wins won won winning | lose loses lost lost losing | meet meets met met meeting
 begin begins began begun beginning | take takes took taken taking
-ride rides rode ridden riding | wear wears wore worn wearing
+sell sells sold sold selling | send sends sent sent sending | sew sews sewed sewn sewing |
+shoot shoots shot shot shooting | show shows showed shown showing | sing sings sang sung singing |
+throw throws threw thrown throwing | bring brings brought brought bringing |
+fly flies flew flown flying | hold holds held held holding | spend spends spent spent spending |
+feed feeds fed fed feeding | knit knits knitted knitted knitting | pet pets petted petted petting |
+plan plans planned planned planning | submit submits submitted submitted submitting |
+spot spots spotted spotted spotting | trim trims trimmed trimmed trimming |
+program programs programmed programmed programming | rent rents rented rented renting |
+choose chooses chose chosen choosing | lead leads led led leading |
+catch catches caught caught catching | ride rides rode ridden riding | wear wears wore worn wearing
 break breaks broke broken breaking | quit quits quit quit quitting
 leave leaves left left leaving | drive drives drove driven driving
 speak speaks spoke spoken speaking | run runs ran run running | teach teaches taught taught teaching
@@ -207,7 +241,7 @@ class Form(NamedTuple):
 
 def _frames() -> dict[str, tuple[VerbFrame, ...]]:
     out: dict[str, tuple[VerbFrame, ...]] = {}
-    for line in _TABLE.strip().splitlines():
+    for line in _TABLE.replace("\\\n", "").strip().splitlines():
         predicate, verbs, preposition, kind, flags = (cell.strip() for cell in line.split("|"))
         for each in preposition.split():
             frame = VerbFrame(
@@ -215,7 +249,10 @@ def _frames() -> dict[str, tuple[VerbFrame, ...]]:
                 "past" in flags, "now" in flags,
             )
             for verb in verbs.split():
-                out[verb] = (*out.get(verb, ()), frame)
+                named = frame
+                if predicate == "*":  # the verb itself, in the past
+                    named = frame._replace(predicate=_past_of(verb))
+                out[verb] = (*out.get(verb, ()), named)
     return out
 
 
@@ -228,12 +265,22 @@ def _regular(verb: str) -> list[str]:
     return [third, f"{verb}ed", f"{verb}ed", f"{verb}ing"]
 
 
+def _irregular() -> dict[str, list[str]]:
+    rows = _IRREGULAR.replace("\n", " | ").split("|")
+    return {forms[0]: forms[1:] for forms in map(str.split, rows) if forms}
+
+
+def _past_of(verb: str) -> str:
+    return _irregular().get(verb, _regular(verb))[1]
+
+
+def third_of(verb: str) -> str:
+    """The third person of a verb, which names what goes on now."""
+    return _irregular().get(verb, _regular(verb))[0]
+
+
 def _forms() -> dict[str, Form]:
-    irregular = {
-        forms[0]: forms[1:]
-        for forms in (row.split() for line in _IRREGULAR.strip().splitlines()
-                      for row in line.split("|"))
-    }
+    irregular = _irregular()
     verbs = {verb.partition("-")[0] for verb in FRAMES} | {
         "become", "stop", "change", "turn", "name", "call", "move", "end", "consider",
         "rename", "replace", "switch", "quit", "upgrade", "downgrade", "push", "postpone",

@@ -20,6 +20,7 @@ from spector.language.frames.turkish.phrases import (
 )
 from spector.language.frames.turkish.suffixes import Form
 from spector.language.frames.turkish.tables import VerbFrame
+from spector.language.words import plain
 
 __all__ = ["turkish_drafts"]
 
@@ -78,6 +79,8 @@ def _is_conditional(word: str) -> bool:
 
 
 def _clause(part: list[Noun], pending: list[list[Noun]], text: str) -> Iterator[Draft]:
+    while len(part) > 1 and part[-1].text in tables.ADVERBS and part[-2].whole in tables.VERB_FORMS:
+        part = part[:-1]
     last = part[-1]
     form = tables.VERB_FORMS.get(last.whole) if not last.suffix else None
     if form is None or (last.capital and len(part) > 1):
@@ -135,7 +138,7 @@ def _frame(
         return
     end = len(part) - 1
     if frame.preverb:
-        if end < 1 or part[end - 1].text != frame.preverb:
+        if end < 1 or part[end - 1].text != plain(frame.preverb):
             return
         end -= 1
     found = object_before(part, end, frame, subject, pending, text)
@@ -144,7 +147,8 @@ def _frame(
     for item in found:
         tense = "present" if frame.changes else form.tense
         yield Draft(
-            subject.owner, subject.name, frame.predicate, item.value, subject.span, item.span,
+            subject.owner, subject.name, item.predicate or frame.predicate, item.value,
+            subject.span, item.span,
             (min(subject.span[0], item.span[0]), max(part[-1].stop, item.span[1])),
             polarity=form.polarity == frame.polarity, modality=form.modality, tense=tense,
             replaced=item.replaced, changed=frame.changes or "artik" in [n.text for n in part],

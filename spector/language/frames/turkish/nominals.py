@@ -19,6 +19,11 @@ from spector.language.words import plain
 
 __all__ = ["nominal"]
 
+#: the second part of an occupation in two words: "yazılım mühendisi"
+_COMPOUNDS: Final = frozenset(
+    """muhendisi uzmani danismani analisti gelistiricisi tasarimcisi ogretmeni memuru
+    operatoru teknisyeni doktoru muduru hekimi gorevlisi""".split()
+)
 _MARITAL_FORMS: Final = {
     **{plain(word): (3, kept) for word, kept in tables.MARITAL.items()},
     **{form: (1, kept) for word, kept in tables.MARITAL.items() for form in person_forms(word)},
@@ -33,7 +38,7 @@ _BECAME: Final = frozenset(("oldum", "oldu", "olduk"))
 
 def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     """The statements of a clause that ends in no verb with a frame."""
-    body = list(part)
+    body = _without_name(part)
     changed = body[-1].text in _BECAME
     person = 0
     if changed:
@@ -63,6 +68,13 @@ def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
         made.changed |= changed
         made.polarity = made.polarity != negated
         yield made
+
+
+def _without_name(part: list[Noun]) -> list[Noun]:
+    """A clause without "Luna adında" at its beginning."""
+    named = (n for n, noun in enumerate(part[:4]) if noun.text in ("adinda", "isminde", "adli"))
+    at = next(named, 0)
+    return list(part[at + 1 :] or part) if at else list(part)
 
 
 def _who(part: Sequence[Noun], end: int, person: int, text: str) -> Subject | None:
@@ -140,8 +152,7 @@ def _role(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
         stem = noun.raw if base is None else base
     else:
         stem = strip_copula(noun.raw, noun.suffix)
-    compound = plain(stem).endswith(("i", "u")) and first > 0 and plain(stem)[-2:] not in (
-        "ci", "cu")
+    compound = first > 0 and plain(stem) in _COMPOUNDS
     if compound and part[first - 1].kind == "word" and part[first - 1].text not in tables.ADVERBS:
         first -= 1
     who = _who(part, first, person, text)

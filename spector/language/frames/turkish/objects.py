@@ -11,6 +11,7 @@ from spector.language.frames.turkish import tables
 from spector.language.frames.turkish.phrases import Noun, Subject
 from spector.language.frames.turkish.suffixes import Case, Form, strip_case
 from spector.language.frames.turkish.tables import VerbFrame
+from spector.language.frames.values import is_date
 from spector.language.words import plain
 
 __all__ = ["Item", "object_before", "owner_before", "slot_before", "trimmed"]
@@ -21,6 +22,7 @@ _PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda
 _LANGUAGES: Final = ("ca", "ce", "ça", "çe")
 #: words of a field of study; what one reads otherwise is a book
 _BOOKS: Final = frozenset("kitap roman gazete dergi yazi makale siir".split())
+_WEEKDAYS: Final = frozenset("pazartesi sali carsamba persembe cuma cumartesi pazar".split())
 _NOT_BOUGHT: Final = frozenset("haber karar nefes not ders duş izin mesaj e-posta kilo".split())
 
 
@@ -30,6 +32,7 @@ class Item(NamedTuple):
     value: str
     span: Place
     replaced: str | None = None
+    predicate: str = ""
 
 
 def trimmed(part: Sequence[Noun], first: int, end: int, last: str, text: str) -> str:
@@ -57,6 +60,10 @@ def object_before(
         item = _role(part, end - 1, floor, text)
         return [] if item is None else [item]
     noun = part[end - 1]
+    if frame.predicate == "born_in":
+        birth = _birth(part, end, floor, text)
+        if birth is not None:
+            return [birth]
     place = frame.kind == "place" and noun.text in _PLACE_NOUNS and end - 2 >= floor
     if place:
         noun, end = part[end - 2], end - 1
@@ -85,6 +92,20 @@ def object_before(
     return items
 
 
+def _birth(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
+    """"3 Mart 1990'da", "1990 yılında": a day or a year."""
+    last = end - 1
+    if part[last].text == "yilinda" and last > floor:
+        last -= 1
+    if part[last].kind != "number" and not is_date(text[part[last].start : part[last].end]):
+        return None
+    first = last
+    while first > floor and (part[first - 1].kind == "number" or part[first - 1].capital):
+        first -= 1
+    span = (part[first].start, part[last].end)
+    return Item(" ".join(text[slice(*span)].split()), span, predicate="born_on")
+
+
 def _is(noun: Noun, case: Case) -> bool:
     return strip_case(noun.raw, noun.suffix, case) is not None and (
         case == "acc" or strip_case(noun.raw, noun.suffix, "acc") is None)
@@ -102,13 +123,14 @@ def _fits(noun: Noun, stem: str, frame: VerbFrame) -> bool:
     if text in tables.EMPTY or text in tables.PRONOUNS or text in tables.ADVERBS:
         return False
     if frame.kind in ("place", "name"):
-        year = noun.kind == "number" and frame.predicate == "born_in"
-        return noun.capital or bool(noun.suffix) or year
+        return noun.kind != "number" and (noun.capital or bool(noun.suffix))
     if frame.kind == "org":
         return text not in ("evde", "iste", "burada", "surada", "orada") and (
             noun.capital or len(stem) > 3)
     if frame.kind == "language":
         return stem.lower().endswith(_LANGUAGES) and len(stem) > 4
+    if frame.kind == "diet":
+        return text in {plain(diet) for diet in tables.DIETS}
     if frame.kind == "field":
         return text not in _BOOKS and noun.kind == "word"
     if frame.kind == "bought":
@@ -248,11 +270,42 @@ def slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
                     return Draft(0, text[span[0] : span[1]], slot[1], value.raw, span,
                                  (value.start, value.end), (span[0], part[end].stop), by_form=True,
                                  frame="tr:slot-object")
+    if form.stem == "ertelen" and form.tense == "past" and end >= 1:
+        return _postponed(part, end, text)
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
         return _used_as(part, end, text)
     if form.stem == "değiştir" and form.tense == "past" and end >= 3:
         return _changed(part, end, text)
     return None
+
+
+def _postponed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
+    """"[Raporun] teslim tarihi 2 Nisan'a ertelendi", "Toplantı perşembeye ertelendi"."""
+    last = part[end - 1]
+    stem = strip_case(last.raw, last.suffix, "dat")
+    first = end - 1
+    while first > 0 and part[first - 1].kind == "number":
+        first -= 1
+    value = trimmed(part, first, end, stem, text) if stem else ""
+    if not stem or not (is_date(value) or plain(stem) in _WEEKDAYS):
+        return None
+    span = (part[first].start, last.end)
+    for count in (2, 1):
+        nouns = part[max(0, first - count) : first]
+        slot = tables.NOUNS.get(" ".join(noun.text for noun in nouns))
+        if slot is not None and len(nouns) == count:
+            owner = owner_before(part, first - count, text) or (
+                0, text[nouns[0].start : nouns[-1].stop], (nouns[0].start, nouns[-1].stop), 0)
+            predicate = slot[1] if owner[3] or first > count else "is"
+            return Draft(owner[0], owner[1], predicate, value, owner[2], span,
+                         (owner[2][0], part[end].stop), changed=True, by_form=True,
+                         frame="tr:postponed")
+    name = [noun for noun in part[:first] if noun.text not in tables.ADVERBS]
+    if not 1 <= len(name) <= 2 or any(noun.suffix for noun in name):
+        return None
+    named = (name[0].start, name[-1].stop)
+    return Draft(0, text[slice(*named)], "scheduled_for", value, named, span,
+                 (named[0], part[end].stop), changed=True, by_form=True, frame="tr:postponed")
 
 
 def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:

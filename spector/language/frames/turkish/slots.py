@@ -65,6 +65,9 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
     favourite = _favourite(part, text) or _relative(part, text)
     if favourite is not None:
         return favourite
+    named = _named(part, text)
+    if named is not None:
+        return named
     for at in range(min(len(part) - 1, 6)):
         for count in (2, 1):
             if at + count >= len(part):
@@ -75,6 +78,32 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
             found = tables.NOUNS.get(" ".join(noun.text for noun in nouns))
             if found is not None:
                 return _valued(part, at, at + count, found, text)
+    return None
+
+
+def _named(part: list[Noun], text: str) -> Draft | None:
+    """"Kardeşim Ali", "Arabam bir Volvo": somebody or something of mine, by its name."""
+    at = 0
+    while at < len(part) and part[at].text in tables.ADVERBS:
+        at += 1
+    for count in (2, 1):
+        nouns = " ".join(noun.text for noun in part[at : at + count])
+        if (nouns not in tables.KIN and nouns not in tables.OWNED) or nouns in tables.NOUNS:
+            continue
+        begin = at + count
+        while begin < len(part) and part[begin].text in tables.ADVERBS:
+            begin += 1
+        value = part[begin:]
+        if not 1 <= len(value) <= 3 or not all(
+            noun.capital and not noun.suffix and noun.kind == "word" for noun in value
+        ):
+            return None
+        noun = plain(tables.KIN.get(nouns) or tables.OWNED[nouns]).replace(" ", "_")
+        span = (value[0].start, value[-1].end)
+        own = (part[at].start, part[at + count - 1].stop)
+        return Draft(1, "", noun, text[slice(*span)], own, span, (own[0], span[1]),
+                     changed=any(each.text == "artik" for each in part), by_form=True,
+                     frame="tr:named")
     return None
 
 
@@ -100,7 +129,11 @@ def _valued(
         modifier, first = part[at - 1].text, at - 1
     owner = owner_before(part, first, text)
     prefix = part[:first] if owner is None else part[: owner[3]]
-    if any(noun.text not in tables.ADVERBS for noun in prefix) or person == 2:
+    thing = [noun for noun in prefix if noun.text not in tables.ADVERBS]
+    if owner is None and person == 3 and _is_bare(thing, prefix):
+        owner = (0, text[thing[0].start : thing[-1].end], (thing[0].start, thing[-1].end), 0)
+        thing = []
+    if thing or person == 2:
         return None
     name_span: Place = (part[at].start, part[begin - 1].stop)
     if person == 1:
@@ -118,6 +151,14 @@ def _valued(
         predicate = f"{'work' if modifier == 'is' else 'home'}_{predicate}"
     known = "database" if predicate == "is" and noun == "veritaban" else predicate
     return _with_value(part, begin, who, predicate, known, text)
+
+
+def _is_bare(thing: Sequence[Noun], prefix: Sequence[Noun]) -> bool:
+    """Whether a noun in one or two words stands before its slot: "API sürümü", "wifi şifresi"."""
+    return 1 <= len(thing) <= 2 and list(prefix[-len(thing) :]) == list(thing) and not any(
+        noun.suffix or noun.kind != "word" or noun.text in tables.PRONOUNS
+        or noun.text in tables.KIN for noun in thing
+    )
 
 
 def _with_value(

@@ -9,7 +9,7 @@ from spector.language.words import plain
 
 __all__ = [
     "ADVERBS", "CONDITIONS", "CONJUNCTIONS", "DIETS", "EMPTY", "HEDGES", "KIN", "MARITAL", "NOUNS",
-    "NUMBERS", "POSTPOSITIONS", "PRONOUNS", "PROVINCES", "QUESTIONS", "REPORTS", "ROLES",
+    "NUMBERS", "OWNED", "POSTPOSITIONS", "PRONOUNS", "PROVINCES", "QUESTIONS", "REPORTS", "ROLES",
     "ROLE_FORMS", "VERBS", "VERB_FORMS", "VerbFrame",
 ]
 
@@ -44,6 +44,8 @@ doğ doğar          | -       | born_in      | loc    | place    | past
 büyü büyür         | -       | grew_up_in   | loc    | place    | past
 çalış çalışır      | -       | works_as     | olarak | role     |
 çalış çalışır      | -       | works_at     | loc    | org      |
+başla başlar       | işe     | works_at     | loc    | org      | changes past
+beslen beslenir    | -       | diet         | bare   | diet     |
 et eder            | tercih  | prefers      | acc    | thing    |
 et eder            | nefret  | likes        | abl    | thing    | denies
 sev sever          | -       | likes        | acc    | thing    |
@@ -84,6 +86,10 @@ _NOUNS: Final = """
 is_named       | ad isim/ism
 age            | yaş
 works_as       | iş meslek
+works_at       | işveren işyer
+scheduled_for  | tarih
+nationality    | uyruk vatandaşlık
+native_language | anadil
 lives_in       | ev
 lives_in       | şehir/şehr
 address        | adres
@@ -131,6 +137,14 @@ KIN: Final[dict[str, str]] = {
     if person == 1
 }
 
+#: what is called by its make or by somebody's name
+OWNED: Final[dict[str, str]] = {
+    form: noun
+    for noun in """araba bisiklet motosiklet telefon bilgisayar doktor dişçi öğretmen hoca takım
+        okul üniversite banka operatör dişhekimi terapist avukat""".split()
+    for person, form in possessed(noun)
+    if person == 1
+}
 ROLES: Final = frozenset(
     """öğretmen doktor hemşire avukat mühendis aşçı garson şoför pilot polis asker hakim
     savcı mimar eczacı veteriner diş-hekimi hekim gazeteci yazar şair ressam müzisyen
@@ -159,13 +173,14 @@ PROVINCES: Final = frozenset(
 DIETS: Final = frozenset("vegan vejetaryen vejeteryan pesketaryen glutensiz".split())
 
 ADVERBS: Final = frozenset(
-    """artik simdi su an anda aralar bu hala halen genelde genellikle her zaman hep sik
-    siklikla bazen cok daha en aslinda evet hayir yani gecen hafta ay yil sene dun bugun
-    gecenlerde zaten sadece de da ayrica bir gun yeni yeniden sonunda nihayet once sonra
-    once ben biz benim bizim belki galiba sanirim herhalde muhtemelen bence lutfen
-    duzeltme not bilgi suan suanda bundan boyle sonrasi itibariyla itibaren uzun
-    zamandir yillardir hicbir hic asla tabii tabi iste neyse oncelikle kesinlikle
-    gercekten ozellikle pek onceden eskiden haftada ayda gunde yilda beri""".split()
+    """sabahlari aksamlari geceleri gunduzleri sonlari artik simdi su an anda aralar bu
+    hala halen genelde genellikle her zaman hep sik siklikla bazen cok daha en aslinda
+    evet hayir yani gecen hafta ay yil sene dun bugun gecenlerde zaten sadece de da
+    ayrica bir gun yeni yeniden sonunda nihayet once sonra once ben biz benim bizim
+    belki galiba sanirim herhalde muhtemelen bence lutfen duzeltme not bilgi suan suanda
+    bundan boyle sonrasi itibariyla itibaren uzun zamandir yillardir hicbir hic asla
+    tabii tabi iste neyse oncelikle kesinlikle gercekten ozellikle pek onceden eskiden
+    haftada ayda gunde yilda beri""".split()
 )
 CHANGES: Final = frozenset("artik simdi bundan itibariyla itibaren".split())
 CONJUNCTIONS: Final = frozenset("ve ama fakat ancak cunku oysa lakin yoksa hem ya veya".split())
@@ -194,8 +209,8 @@ NUMBERS: Final = frozenset(
 #: objects that say nothing, or make another verb of it: "karar aldım"
 EMPTY: Final = frozenset(
     """sey seyi seyler seyleri bunu onu sunu karar nefes zevk keyif haber not ders izin
-    duş dus yol rol yer hiz is iste gerek zorunda cok daha az seni sizi beni bizi onlari
-    kendimi hepsini bunlari hic bir biraz hepsi geri""".split()
+    duş dus yol rol yer hiz is ise iste gerek zorunda cok daha az seni sizi beni bizi
+    onlari kendimi hepsini bunlari hic bir biraz hepsi geri""".split()
 )
 
 
