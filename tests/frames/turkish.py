@@ -120,6 +120,7 @@ Doktorum Mehmet Bey. -> user | doktor | Mehmet Bey
 Toplantı perşembeye ertelendi. -> Toplantı | scheduled_for | perşembe
 Luna adında bir kedim var. -> user | has | bir kedi
 Babam emekli. -> user's baba | works_as | emekli
+Uzun uçuşlarda cam kenarını tercih ederim. -> user | prefers | cam kenarı
 Sabahları kahve içiyorum. -> user | drinks | kahve
 Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4

@@ -30,6 +30,10 @@ _MOST: Final = 3
 #: words of an object at most
 _MOST_WORDS: Final = 8
 _STATES: Final[tuple[Modality, ...]] = ("asserted", "hedged")
+#: what a user says of his agent by the way, and orders it to be
+_NOT_OF_AGENT: Final = frozenset(
+    """is_a has had got wants likes uses makes works_as found spent did said tries""".split()
+)
 _ASSISTANTS: Final = frozenset(("assistant", "agent", "ai", "system"))
 
 
@@ -98,7 +102,7 @@ def _resolved(
     subject = draft.subject
     if draft.owner:
         owner = first if draft.owner == 1 else second
-        if not owner:
+        if not owner or (owner == AGENT and draft.owner == 2 and draft.predicate in _NOT_OF_AGENT):
             return None
         subject = f"{owner}'s {subject}" if subject else owner
     subject, value = " ".join(subject.split()), " ".join(draft.object.split())

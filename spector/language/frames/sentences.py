@@ -127,6 +127,14 @@ def _wraps(text: str, at: int, after: int) -> bool:
     return text[after : after + 1].islower() and (before.isalnum() or before == ",")
 
 
+def _belongs(last: Word, raw: str, more: bool) -> bool:
+    """Whether a sign goes on with a word: "O'Neill", "Inc." and "E." within a sentence."""
+    if raw == ".":
+        short = last.text in _ABBREVIATED or (len(last.raw) == 1 and last.raw.isupper())
+        return more and short and last.raw != "I"
+    return raw[:1] in "'\u2019" and raw[1:].istitle() and last.raw[:1].isupper()
+
+
 def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
     found: list[Word] = []
     for match in _WORD.finditer(text, start, end):
@@ -135,12 +143,19 @@ def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
             raw = raw.rstrip(".:/@&-")
         at, stop = match.start(), match.start() + len(raw)
         folded = plain(raw)
+        last = found[-1] if found else None
+        if last is not None and last.end == at and last.kind == "word" and (
+            _belongs(last, raw, stop < end)
+        ):
+            found[-1] = last._replace(text=last.text + folded.strip("."), raw=last.raw + raw,
+                                      end=stop)
+            continue
         if kind == "suffix" and folded == "'t" and found and found[-1].text.endswith("n"):
-            last = found.pop()
-            if len(last.raw) > 1:
-                shorter = last._replace(text=last.text[:-1], raw=last.raw[:-1], end=last.end - 1)
-                found.append(shorter)
-            found.append(Word("n't", text[last.end - 1 : stop], last.end - 1, stop, "word"))
+            verb = found.pop()
+            if len(verb.raw) > 1:
+                found.append(
+                    verb._replace(text=verb.text[:-1], raw=verb.raw[:-1], end=verb.end - 1))
+            found.append(Word("n't", text[verb.end - 1 : stop], verb.end - 1, stop, "word"))
         elif folded in _MERGED and len(folded) == len(raw):
             cut = at + _MERGED[folded]
             found.append(Word(folded[: cut - at], text[at:cut], at, cut, kind))

@@ -103,12 +103,12 @@ _NATIONS: Final = ("ish", "ese", "ian", "ean", "ican", "utch", "rench", "erman",
 _FANS: Final = frozenset(("fan", "lover", "supporter"))
 #: heads of "X is a ..." that praise or compare and identify nothing
 _EMPTY_HEADS: Final = frozenset(
-    """must win bummer relief pleasure joy delight treat gem miracle disaster mess
-    surprise star hero legend angel champ trooper natural pro genius inspiration
-    blessing gift lifesaver nightmare pain piece symbol sign example form source success
-    failure classic person people man woman guy girl boy kid one game-changer godsend
-    hit shame stress-reliever rollercoaster struggle must-see beginner rock distraction
-    escape outlet""".split()
+    """favorite favourite must win bummer relief pleasure joy delight treat gem miracle
+    disaster mess surprise star hero legend angel champ trooper natural pro genius
+    inspiration blessing gift lifesaver nightmare pain piece symbol sign example form
+    source success failure classic person people man woman guy girl boy kid one
+    game-changer godsend hit shame stress-reliever rollercoaster struggle must-see
+    beginner rock distraction escape outlet""".split()
 )
 
 
@@ -119,7 +119,7 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     if slot is not None and not is_person(words, subject):
         value = value_at(words, group.end, slot, text)
         if value is not None and (
-            slot.predicate != "is" or slot.known or words[value.first].kind == "number"
+            slot.predicate != "is" or slot.known or _is_measure(words, value)
         ):
             yield _slot_draft(words, slot, value, group, text, "en:slot")
             return
@@ -133,6 +133,13 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
         yield from _person(words, subject, group, text, person)
     if subject.article == "the" or (slot is not None and not is_person(words, subject)):
         yield from _thing(words, subject, group, text)
+
+
+def _is_measure(words: Sequence[Word], value: Value) -> bool:
+    """A number with one word for its unit."""
+    first, last = words[value.first], words[value.end - 1]
+    return first.kind == "number" and first.text[-1:].isdigit() and (
+        value.end - value.first <= 2 and not (last.capital and last is not first))
 
 
 def _slot_draft(
@@ -289,7 +296,8 @@ def _identity(
     ):
         yield made("nationality", phrase.first, phrase.end, "en:nationality")
     elif person and words[phrase.first].capital and phrase.end - phrase.first <= 3 and (
-        all(word.capital for word in words[phrase.first : phrase.end])
+        all(word.raw.istitle() for word in words[phrase.first : phrase.end])
+        and not words[phrase.end - 1].text.endswith(("ing", "ed"))
         and words[subject.first].text == "i" and phrase.end >= len(words) - 1
     ):
         yield made("is_named", phrase.first, phrase.end, "en:named")
@@ -345,6 +353,10 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
 
 
 def _is_age(words: Sequence[Word], at: int) -> bool:
+    after = words[at + 1] if at + 1 < len(words) else None
+    if after is not None and (after.kind == "suffix" or (after.kind == "sign" and (
+        after.text not in ".,;!)"))):
+        return False
     if words[at].text in words_of.NUMBERS:
         return at + 1 < len(words) and words[at + 1].text in ("years", "year")
     return words[at].kind == "number" and words[at].text.isdigit() and (

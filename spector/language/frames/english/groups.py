@@ -78,6 +78,9 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
             tense: Tense = "past" if words[at].text == "had" and not got else "present"
             end = _behind(words, at, "got") if got else at + 1
             return aux.group("have", start, end, tense=tense)
+        if words[at].text == "stand" and aux.helped and not aux.polarity:
+            aux.polarity, aux.modality = True, "asserted"  # "I can't stand it"
+            return aux.group("hate", start, at + 1)
         taken = _modified(words, at, aux) or _helped(words, at, aux)
         if not taken:
             break

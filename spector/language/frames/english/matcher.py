@@ -17,6 +17,7 @@ from spector.language.frames.english.objects import objects_at
 from spector.language.frames.english.phrases import Phrase, phrase_at, text_of
 from spector.language.frames.english.slots import is_person, slot_at, subject_name
 from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame, third_of
+from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.statement import Draft, Modality, Place
 
@@ -24,8 +25,8 @@ __all__ = ["english_drafts"]
 
 #: predicates that things have as well as persons
 _OF_THINGS: Final = frozenset(
-    """uses runs_on listens_on depends_on price weighs scheduled_for belongs_to contains released
-    founded supports""".split()
+    """uses runs_on listens_on depends_on price weighs scheduled_for belongs_to contains
+    released founded supports""".split()
 )
 #: verbs that a clause may follow without "that"; it is the speaker's own
 _CLAUSE_VERBS: Final = frozenset(
@@ -37,15 +38,22 @@ _UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
 _COMING: Final = frozenset(
-    "tomorrow next soon tonight later this upcoming planning considering thinking".split()
+    """tomorrow next soon tonight later this upcoming planning considering thinking""".split()
 )
 #: verbs whose progressive form is a plan or a manner of speaking
 _NOT_GOING_ON: Final = frozenset(
-    "go get have take move marry meet see lose find leave start begin be make do die come".split()
+    """go get have take move marry meet see lose find leave start begin be make do die
+    come""".split()
 )
 _AFTER_GAP: Final = frozenset(
-    "last yesterday today recently in at on with during and but a from for this when while".split()
+    """last yesterday today recently in at on with during and but a from for this when
+    while""".split()
 ) - {"a", "for", "this"}
+#: begin sentences and are no names
+_NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
+    """people kid man woman guy dude bro god food music water money art nature yoga
+    health school everyone sport reading family society technology education""".split()
+)
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
 _INTRODUCES: Final = (
     words_of.INTRODUCTIONS | words_of.ADVERBS | words_of.TIMES | words_of.UNITS
@@ -116,7 +124,7 @@ def _modality(sentence: Sentence) -> Modality:
     words = [word.text for word in sentence.words]
     if sentence.asks or _is_inverted(words):
         return "asked"
-    if any(word in words_of.CONDITIONS for word in words):
+    if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
         return "conditional"
     for at, word in enumerate(words):
         if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
@@ -369,5 +377,5 @@ def _is_name(words: Sequence[Word], subject: Phrase) -> bool:
     if subject.first == 0 and len(inside) == 1:
         only = inside[0].text
         return not only.endswith(("ing", "s", "ly", "ed")) and only not in FORMS and (
-            only not in _INTRODUCES)
+            only not in _INTRODUCES | words_of.VAGUE | _NO_NAMES)
     return is_named(words, subject)

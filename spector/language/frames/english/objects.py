@@ -106,9 +106,10 @@ def _best_of_all(
 
 
 def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
-    """Whether the object is to do something: "I want my kids to learn"."""
-    return frame.predicate in ("wants", "likes", "prefers", "helped", "misses") and (
-        at < len(words) and words[at].text == "to")
+    """Whether the object is to do something: "I want my kids to learn", "I hate it being so"."""
+    if at >= len(words) or frame.predicate not in ("wants", "likes", "prefers", "helped", "misses"):
+        return False
+    return words[at].text == "to" or (words[at].kind == "word" and words[at].text.endswith("ing"))
 
 
 def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
@@ -193,7 +194,9 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
     if phrase.article == '"':
         return [phrase]
     alone = phrase.end - phrase.first == 1
-    if alone and phrase.article in ("a", "an") and _is_modifier(words, phrase.end):
+    if alone and (phrase.article in ("a", "an", "the") or phrase.owner) and _is_modifier(
+        words, phrase.end
+    ):
         return []
     more = list(_joined(words, phrase, kind)) if kind != "made" else []
     if len(more) == 1 and alone and not phrase.article and not words[phrase.first].capital and (

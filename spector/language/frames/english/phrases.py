@@ -19,7 +19,6 @@ _LY: Final = frozenset(
     reply supply jelly belly lily emily sally molly kelly billy holly assembly monthly
     butterfly ally bully rally""".split()
 )
-_TITLES: Final = frozenset("dr mr mrs ms prof st".split())
 _NOUN_ING: Final = frozenset(
     """meeting painting building wedding training reading writing clothing housing
     engineering marketing ring king spring string morning evening ceiling drawing
@@ -100,11 +99,6 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
     end, joined = first, False
     while end < len(words) and end - first <= _MOST:
         word = words[end]
-        if word.text == "." and words[end - 1].text in _TITLES and end > first and (
-            end + 1 < len(words) and words[end + 1].capital
-        ):
-            end += 1
-            continue
         if word.kind == "sign":
             break
         if word.kind == "suffix":
@@ -112,7 +106,11 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
                 break
             if subject and _is_copula(words, end):
                 break
-        elif word.text == "of" and end > first and not joined and end + 1 < len(words):
+        elif word.text == "of":
+            if end == first or end + 1 >= len(words) or (
+                joined and not (words[end - 1].capital and words[end + 1].capital)
+            ):
+                break
             title = words[end + 1].capital and end + 2 < len(words) and words[end + 2].capital
             owned = words[end + 1].text in words_of.POSSESSIVES
             skip = 1 + (words[end + 1].text in words_of.ARTICLES or (owned and title))
@@ -125,7 +123,7 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
         elif not _is_noun(words, end, first, subject):
             break
         end += 1
-    return end
+    return end - 1 if end > first and words[end - 1].text == "of" else end
 
 
 def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:

@@ -212,6 +212,10 @@ def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | N
     phrase = quote_at(words, at) or number_at(words, at) or phrase_at(words, at)
     if phrase is None or phrase.owner:
         return None
+    if base == "deadline" and at and words[at - 1].text == "at" and phrase.end == at + 1 and (
+        words[at].text in words_of.NUMBERS or (words[at].text.isdigit() and len(words[at].text) < 3)
+    ):
+        return Value(at, at + 1, at + 1, changed, added)
     rate = words[phrase.first].kind == "number" and phrase.end < len(words) and (
         words[phrase.end].text in ("a", "per", "each"))
     if not rate and not _ends(words, phrase.end):

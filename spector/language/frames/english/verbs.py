@@ -153,7 +153,9 @@ restored      | restore repair fix renovate refurbish | - | counted | past
 mentors       | mentor tutor               | -        | counted |
 earned        | earn                       | -        | counted | past
 led           | lead                       | -        | event   | past
-chose         | choose                     | -        | counted | past
+chose         | choose pick select         | -        | counted | past
+chose         | go                         | with     | used    | past
+chose         | decide settle              | on       | used    | past
 taught        | teach                      | -        | event   | past
 got_into      | get                        | into     | liked   |
 caught        | catch                      | -        | counted | past

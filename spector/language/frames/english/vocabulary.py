@@ -95,28 +95,28 @@ STOPS: Final = (
     """be been being not n't just really also who's let's because cuz cause 'cause even
     both all only especially including such more less much many most least very very
     well alone anyway please thanks lol haha btw called named titled compared based
-    located known made used written set""".split()
+    located known made used written set thats whats hes shes theyre youre isnt""".split()
 ))
     - frozenset(("like",)) | {"like"}
 )
 #: heads that name nothing by themselves
 VAGUE: Final = frozenset(
-    """thing things stuff lot lots bit ton tons bunch one ones way ways time times fun
-    idea ideas clue doubt point kind kinds sort sorts type types part parts rest
-    something chance chances while moment moments day days week weeks month months year
-    years feeling feelings blast look lookout go try shot chat talk word words look's
-    break turn issue issues problem problems trouble question questions reason reasons
-    thought thoughts case fact couple few bits side sense hope luck deal matter end
-    start need needs pleasure honor honour choice option options opportunity ability
-    goal goals dream dreams plans plan impact difference effort mistake progress need
-    memories memory experience experiences energy impression habit news stop sure first
-    second best worst most hard easy good great nice bad better worse able ready trying
-    new old own same different other lots total sight results result change changes
-    challenge challenges success touch space room eye eyes mind heart life world work
-    job guts support hand hands advice tips decision decisions step steps journey
-    passion courage confidence strength faith love joy peace happiness inspiration
-    motivation appreciation gratitude connection connections message messages reminder
-    vibe vibes scene view views atmosphere""".split()
+    """hour hours minute minutes second seconds thing things stuff lot lots bit ton tons
+    bunch one ones way ways time times fun idea ideas clue doubt point kind kinds sort
+    sorts type types part parts rest something chance chances while moment moments day
+    days week weeks month months year years feeling feelings blast look lookout go try
+    shot chat talk word words look's break turn issue issues problem problems trouble
+    question questions reason reasons thought thoughts case fact couple few bits side
+    sense hope luck deal matter end start need needs pleasure honor honour choice option
+    options opportunity ability goal goals dream dreams plans plan impact difference
+    effort mistake progress need memories memory experience experiences energy
+    impression habit news stop sure first second best worst most hard easy good great
+    nice bad better worse able ready trying new old own same different other lots total
+    sight results result change changes challenge challenges success touch space room
+    eye eyes mind heart life world work job guts support hand hands advice tips decision
+    decisions step steps journey passion courage confidence strength faith love joy
+    peace happiness inspiration motivation appreciation gratitude connection connections
+    message messages reminder vibe vibes scene view views atmosphere""".split()
 )
 HEDGES: Final = frozenset(
     """maybe perhaps probably possibly supposedly apparently presumably likely seemingly
@@ -124,7 +124,7 @@ HEDGES: Final = frozenset(
 )
 #: "I think that ...": a hedge of the one who speaks
 OPINIONS: Final = frozenset(
-    """think guess believe suppose assume suspect feel reckon imagine""".split()
+    """think thought thought guess believe suppose assume suspect feel reckon imagine""".split()
 )
 REPORTS: Final = frozenset(
     """says said say tells told claims claimed reports reported thinks thought believes
@@ -132,7 +132,7 @@ REPORTS: Final = frozenset(
     announced argued argues insists insisted assumes""".split()
 )
 CONDITIONS: Final = frozenset(
-    """if unless whether suppose supposing imagine assuming provided wish hypothetically
+    """if whenever unless whether suppose supposing imagine assuming provided wish hypothetically
     pretend otherwise""".split()
 )
 QUESTIONS: Final = frozenset("who whom whose what which when where why how".split())

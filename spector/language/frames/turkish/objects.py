@@ -22,6 +22,7 @@ _PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda
 _LANGUAGES: Final = ("ca", "ce", "ça", "çe")
 #: words of a field of study; what one reads otherwise is a book
 _BOOKS: Final = frozenset("kitap roman gazete dergi yazi makale siir".split())
+_ADVERBIAL: Final[tuple[Case, ...]] = ("loc", "abl")
 _WEEKDAYS: Final = frozenset("pazartesi sali carsamba persembe cuma cumartesi pazar".split())
 _NOT_BOUGHT: Final = frozenset("haber karar nefes not ders duş izin mesaj e-posta kilo".split())
 
@@ -147,24 +148,26 @@ def _first(part: Sequence[Noun], end: int, floor: int, noun: Noun) -> int:
         ):
             first -= 1
         return first
-    begin = floor
-    while begin < first and (
-        part[begin].text in tables.ADVERBS or part[begin].text in ("ben", "biz")
-        or (part[begin].kind == "number" and len(part[begin].text) == 4)
-    ):
-        begin += 1
-    if begin < first and part[begin].text in ("bir",):
+    begin = first
+    while begin > floor and first - begin < _MOST and not _is_border(part[begin - 1]):
+        begin -= 1
+    if part[begin].text == "bir" and begin < first:
         begin += 1
     if first - begin > _MOST - 1:
         return -1
-    between = part[begin:first]
-    if any(each.suffix or each.text in tables.POSTPOSITIONS or each.text in tables.PRONOUNS
-           or each.text in tables.VERB_FORMS or (strip_case(each.raw, "", "loc")
-           and len(each.raw) > 4) for each in between):
-        return first if noun.kind == "word" and not any(
-            each.text == "gibi" for each in between) and strip_case(
-                part[first - 1].raw, part[first - 1].suffix, "loc") else -1
-    return begin
+    refers = begin > floor and part[begin - 1].text in tables.PRONOUNS | tables.POSTPOSITIONS
+    return -1 if refers else begin
+
+
+def _is_border(noun: Noun) -> bool:
+    """Whether a word before an object does not belong to it: an adverb, a noun in another case."""
+    if noun.suffix or noun.text in tables.ADVERBS or noun.text in ("ben", "biz"):
+        return noun.text != "bir"
+    if noun.text in tables.POSTPOSITIONS | tables.PRONOUNS or noun.text in tables.VERB_FORMS:
+        return True
+    return noun.kind != "word" or (len(noun.raw) > 4 and any(
+        strip_case(noun.raw, "", case) is not None for case in _ADVERBIAL
+    ))
 
 
 def _role(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
