@@ -81,7 +81,7 @@ MANY_NOUNS: Final = frozenset(
     calisan ogrenci ogretmen musteri ortak evcil kedi kopek dil ilgi tutku korku
     aliskanlik""".split()
 )
-#: nouns of persons and animals that belong to somebody
+#: nouns of persons and animals that belong to a person
 KIN: Final = frozenset(
     """mother mom mum mama father dad daddy papa parents sister brother siblings son
     daughter kids kid child children baby wife husband spouse partner girlfriend

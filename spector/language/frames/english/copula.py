@@ -304,7 +304,7 @@ def _identity(
 
 
 def _identifies(words: Sequence[Word], subject: Phrase, phrase: Phrase, person: bool) -> bool:
-    """Whether "a N" says what somebody is, and neither praises nor compares."""
+    """Whether "a N" says what a person is, and neither praises nor compares."""
     head = head_of(words, phrase).text
     if head in _EMPTY_HEADS or head in words_of.VAGUE or phrase.end - phrase.first > 6:
         return False

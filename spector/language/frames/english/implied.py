@@ -1,4 +1,4 @@
-"""What a sentence says by the way: whose dog it is, what it is called, how to reach somebody."""
+"""What a sentence says by the way: whose dog it is, its name, how to reach a person."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ _CLUBS: Final = frozenset(
 _KNOWN_TO_ALL: Final = frozenset(
     """beach ocean sea outdoors mountains city countryside rain snow woods forest nature""".split()
 )
-#: what happens to somebody: "I got promoted"
+#: what happens to a person: "I got promoted"
 _HAPPENED: Final = frozenset(
     """promoted hired fired accepted admitted injured hurt diagnosed selected drafted
     published elected awarded evicted vaccinated certified stranded robbed""".split()

@@ -94,7 +94,7 @@ class Value(NamedTuple):
 
 
 def is_person(words: Sequence[Word], phrase: Phrase) -> bool:
-    """Whether a phrase is "my sister", "Anna's boss": somebody of somebody."""
+    """Whether a phrase is "my sister", "Anna's boss": a person of another one."""
     if any(word.text == "of" for word in words[phrase.first : phrase.end]):
         return False
     last = phrase.end - 1

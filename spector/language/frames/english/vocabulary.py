@@ -15,12 +15,16 @@ __all__ = [
 ARTICLES: Final = frozenset("a an the".split())
 #: possessive -> person
 POSSESSIVES: Final = {"my": 1, "our": 1, "your": 2, "his": 3, "her": 3, "their": 3, "its": 3}
-PRONOUNS: Final = frozenset(
-    """i me you he him she it we us they them this that these those who whom which what
-    something anything nothing everything someone anyone everyone somebody anybody
-    nobody everybody one ones myself yourself himself herself itself ourselves
-    themselves each other another mine yours ours theirs hers there here whoever
-    whatever where when why how y'all ya em u""".split()
+#: forms of "who"
+_WHO: Final = frozenset(f"who{ending}" for ending in ("", "m", "se", "ever"))
+PRONOUNS: Final = _WHO | frozenset(
+    f"{first}{second}"
+    for first in ("some", "any", "no", "every")
+    for second in ("body", "one", "thing")
+) | frozenset(
+    """i me you he him she it we us they them this that these those one ones myself
+    yourself himself herself itself ourselves themselves each other another mine yours
+    ours theirs hers there here where when why how y'all ya em u what which whatever""".split()
 )
 PREPOSITIONS: Final = frozenset(
     """in on at to from for with without about by as into onto over under after before
@@ -30,7 +34,7 @@ PREPOSITIONS: Final = frozenset(
     unless whether if so then""".split()
 )
 CONJUNCTIONS: Final = frozenset("and or but & nor yet plus so".split())
-RELATIVES: Final = frozenset("that which who whom whose where when while why how what".split())
+RELATIVES: Final = _WHO | frozenset("that which where when while why how what".split())
 BE: Final[dict[str, Tense]] = {
     "am": "present", "'m": "present", "is": "present", "are": "present", "'re": "present",
     "was": "past", "were": "past", "'s": "present",
@@ -132,7 +136,7 @@ REPORTS: Final = frozenset(
     announced argued argues insists insisted assumes""".split()
 )
 CONDITIONS: Final = frozenset(
-    """if whenever unless whether suppose supposing imagine assuming provided wish hypothetically
-    pretend otherwise""".split()
+    """if whenever unless whether suppose supposing imagine assuming provided wish
+    hypothetically pretend otherwise""".split()
 )
-QUESTIONS: Final = frozenset("who whom whose what which when where why how".split())
+QUESTIONS: Final = _WHO | frozenset("what which when where why how".split())

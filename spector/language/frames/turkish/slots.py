@@ -82,7 +82,7 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
 
 
 def _named(part: list[Noun], text: str) -> Draft | None:
-    """"Kardeşim Ali", "Arabam bir Volvo": somebody or something of mine, by its name."""
+    """"Kardeşim Ali", "Arabam bir Volvo": a person or thing of mine, by its name."""
     at = 0
     while at < len(part) and part[at].text in tables.ADVERBS:
         at += 1

@@ -137,7 +137,7 @@ KIN: Final[dict[str, str]] = {
     if person == 1
 }
 
-#: what is called by its make or by somebody's name
+#: what is called by its make or by a person's name
 OWNED: Final[dict[str, str]] = {
     form: noun
     for noun in """araba bisiklet motosiklet telefon bilgisayar doktor dişçi öğretmen hoca takım
