@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from spector.clock import MS_PER_DAY, iso_of_ms
-from spector.language.time import when
+from spector.language.time import time_range_in
 from spector.language.words import plain
 
 __all__ = ["forms_differ", "is_date", "normal_value", "values_differ"]
@@ -165,7 +165,7 @@ def _date(text: str, now_ms: int, year: int | None = None) -> str | None:
     clock = _CLOCK.fullmatch(text)
     if clock and ":" in text and int(clock[1]) < 24 and int(clock[2]) < 60:
         return f"{int(clock[1]):02}:{clock[2]}"
-    found = when(text, now_ms, () if year is None else (year,))
+    found = time_range_in(text, now_ms, () if year is None else (year,))
     if found is None or len(found.spans) != 1:
         return None
     rest = plain(text).replace(plain(found.words), " ", 1)
