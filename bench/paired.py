@@ -1,12 +1,13 @@
 """Two trees of this project measured side by side, call against call.
 
-    python -m bench.paired BEFORE [AFTER] [--large] [--sizes 1000,100000] [--pairs 60] [--json FILE]
+    python -m bench.paired BEFORE [AFTER] [--large] [--sizes 1000,100000] [--only scan]
 
 BEFORE and AFTER (default: this tree) are folders that hold ``spector/`` and its built kernel. Each
 works in a process of its own, both on the same core; they take turns, and which of them begins
 changes from pair to pair. A turn repeats a call until `TURN_S` are over. Reported are the medians
 of a call's time, and of the ratio after / before over the pairs with the 95 % interval of a
-bootstrap: noise that lasts longer than a pair meets both trees and cancels out.
+bootstrap: noise that lasts longer than a pair meets both trees and cancels out. The processes are
+started anew in each round, because where their memory lies makes a lasting difference.
 
 Measured are the bare scan (straight and over indexes, with and without a filter by tag), and
 ``recall`` of a vector and of a text. The text's vector is looked up, not computed.
@@ -33,7 +34,8 @@ import numpy as np
 REPO: Final = Path(__file__).resolve().parent.parent
 SIZES: Final = (1_000, 100_000)
 LARGE: Final = 1_000_000
-PAIRS: Final = 60
+ROUNDS: Final = 5
+PAIRS: Final = 30
 CUES: Final = 40
 #: seconds of a turn at least, and the calls of a turn at most
 TURN_S: Final = 0.004
@@ -41,6 +43,8 @@ MOST_CALLS: Final = 400
 RESAMPLES: Final = 10_000
 SEED: Final = 20_261_125
 K: Final = 10
+#: standard errors, the default of `Config.recall_confidence`; without it an index estimates nothing
+CONFIDENCE: Final = 2.5
 NOW: Final = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PARTITION_ROWS: Final = 10_000
 
@@ -129,14 +133,16 @@ def scans(work: Path, size: int) -> dict[str, Call]:
             for each, index in zip(spans, indexes, strict=True)
         ])
 
-    def scan(table: Any, mask: int) -> Call:
+    def scan(table: Any, mask: int, confidence: float) -> Call:
         queries = [
-            make_query(now_ms=now_ms, vector=cue, tags_all=mask) for cue in given["cues"]
+            make_query(now_ms=now_ms, vector=cue, tags_all=mask, recall_confidence=confidence)
+            for cue in given["cues"]
         ]
         return lambda at: kernel.scan(table, queries[at], K)
 
     return {
-        f"scan {kind}, {'tag of 1 %' if mask else 'no filter'}, {size:,}": scan(table, mask)
+        f"scan {kind}, {'tag of 1 %' if mask else 'no filter'}, {size:,}":
+            scan(table, mask, CONFIDENCE if kind == "indexed" else 0.0)
         for kind, table in tables.items()
         for mask in (0, tags_mask([topic(7)]))
     }
@@ -244,36 +250,58 @@ def write_inputs(work: Path, sizes: list[int]) -> None:
         np.save(work / f"vectors-{size}.npy", corpus.vectors(0, size))
 
 
-def compare(before: Tree, after: Tree, work: Path, size: int, pairs: int) -> list[dict[str, Any]]:
+def compare(options: argparse.Namespace, work: Path, size: int) -> list[dict[str, Any]]:
     """Rows of the table for stores of one size."""
     stores = [work / f"before-{size}", work / f"after-{size}"]
-    before.ask("build", str(stores[0]), size)
-    shutil.copytree(stores[0], stores[1])
-    answers = before.ask("prepare", size, str(stores[0]))
-    others = after.ask("prepare", size, str(stores[1]))
+    times: dict[str, list[Any]] = {}
+    calls: dict[str, int] = {}
+    same: dict[str, bool] = {}
+    for round_ in range(options.rounds):
+        before, after = Tree(options.before, work), Tree(options.after, work)
+        try:
+            if not round_:
+                before.ask("build", str(stores[0]), size)
+                shutil.copytree(stores[0], stores[1])
+            answers = before.ask("prepare", size, str(stores[0]))
+            others = after.ask("prepare", size, str(stores[1]))
+            for name in (each for each in answers if options.only in each):
+                same[name] = same.get(name, True) and answers[name] == others[name]
+                if name not in calls:
+                    once = max(tree.ask("time", name, 0, 3) for tree in (before, after))
+                    calls[name] = int(min(MOST_CALLS, max(1, TURN_S * 1e9 // once)))
+                took = measure(before, after, name, calls[name], options.pairs)
+                times.setdefault(name, []).append(took)
+        finally:
+            before.close()
+            after.close()
     return [
-        {"name": name, "same_answers": answers[name] == others[name],
-         **measure(before, after, name, pairs)}
-        for name in answers if name.endswith(f", {size:,}")
-    ]  # fmt: skip
+        {"name": name, "same_answers": same[name], "calls": calls[name], **summary(np.array(each))}
+        for name, each in times.items()
+    ]
 
 
-def measure(before: Tree, after: Tree, name: str, pairs: int) -> dict[str, Any]:
-    once = max(before.ask("time", name, 0, 3), after.ask("time", name, 0, 3))
-    count = int(min(MOST_CALLS, max(1, TURN_S * 1e9 // once)))
+def measure(before: Tree, after: Tree, name: str, count: int, pairs: int) -> Any:
+    """(pairs, 2) nanoseconds a call, of before and after."""
     times = np.zeros((pairs, 2))
     for pair in range(pairs):
         turns = [(0, before), (1, after)]
         for column, tree in turns if pair % 2 else reversed(turns):
             times[pair, column] = tree.ask("time", name, pair * count, count)
-    ratios = times[:, 1] / times[:, 0]
-    drawn = np.random.default_rng(SEED).integers(0, pairs, (RESAMPLES, pairs))
-    low, high = np.percentile(np.median(ratios[drawn], axis=1), [2.5, 97.5])
-    medians = np.median(times, axis=0) / 1e3
+    return times
+
+
+def summary(times: Any) -> dict[str, Any]:
+    """Medians of (rounds, pairs, 2) times. The bootstrap draws rounds, then pairs of each."""
+    rounds, pairs, _ = times.shape
+    ratios = times[..., 1] / times[..., 0]
+    rng = np.random.default_rng(SEED)
+    round_ = rng.integers(0, rounds, (RESAMPLES, rounds, 1))
+    drawn = ratios[round_, rng.integers(0, pairs, (RESAMPLES, rounds, pairs))]
+    low, high = np.percentile(np.median(drawn.reshape(RESAMPLES, -1), axis=1), [2.5, 97.5])
+    before, after = np.median(times.reshape(-1, 2), axis=0) / 1e3
     return {
-        "calls": count, "pairs": pairs, "before_us": float(medians[0]),
-        "after_us": float(medians[1]), "ratio": float(np.median(ratios)),
-        "low": float(low), "high": float(high),
+        "rounds": rounds, "pairs": pairs, "before_us": float(before), "after_us": float(after),
+        "ratio": float(np.median(ratios)), "low": float(low), "high": float(high),
     }  # fmt: skip
 
 
@@ -296,7 +324,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("after", type=Path, nargs="?", default=REPO)
     parser.add_argument("--sizes", help="memories of the stores, such as 1000,100000")
     parser.add_argument("--large", action="store_true", help=f"{LARGE:,} memories too")
-    parser.add_argument("--pairs", type=int, default=PAIRS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of processes started anew")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="of turns in a round")
+    parser.add_argument("--only", default="", help="measure calls with this in their name")
     parser.add_argument("--json", type=Path, help="write the rows to this file too")
     options = parser.parse_args(argv)
     named = options.sizes.split(",") if options.sizes else SIZES
@@ -308,12 +338,7 @@ def main(argv: list[str]) -> int:
         work = Path(folder)
         write_inputs(work, sizes)
         for size in sizes:
-            before, after = Tree(options.before, work), Tree(options.after, work)
-            try:
-                rows += compare(before, after, work, size, options.pairs)
-            finally:
-                before.close()
-                after.close()
+            rows += compare(options, work, size)
             shutil.rmtree(work / f"before-{size}", ignore_errors=True)
             shutil.rmtree(work / f"after-{size}", ignore_errors=True)
     print(table(rows))
