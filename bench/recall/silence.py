@@ -1,4 +1,4 @@
-"""When to say nothing: constants of `spector.recall.abstention.evidence`, fitted and held out.
+"""When to say nothing: constants of `spector.recall.abstention.log_odds`, fitted and held out.
 
     python -m bench.recall.silence [set ...]      LoCoMo, paraphrases and BEAM unless said otherwise
 
@@ -31,7 +31,7 @@ from bench.recall.shape import DataSet, Question, Store
 from bench.recall.vectors import Memoised, Row, default_folder, vectors_of
 from spector.config import Config
 from spector.providers import resolve
-from spector.recall.abstention import evidence
+from spector.recall.abstention import log_odds
 from spector.records import Signals
 
 F64 = NDArray[np.float64]
@@ -130,7 +130,7 @@ def held_out(cases: Sequence[Case]) -> F64:
 
 def names_held_out(cases: Sequence[Case]) -> F64:
     """(n,) log odds of the product, with constants of names of the other LoCoMo conversations."""
-    bare = np.array([evidence(replace(c.signals, known_name=False, unknown_name=False))
+    bare = np.array([log_odds(replace(c.signals, known_name=False, unknown_name=False))
                      for c in cases])  # fmt: skip
     covered = np.array([min(c.signals.coverage, 1.0) for c in cases])
     known = np.array([c.signals.known_name for c in cases])
@@ -179,7 +179,7 @@ def main(names: Sequence[str]) -> None:
     print("all:", fitted([case for case in cases if case.set in FITTED]).round(2).tolist())
     print("\nheld out", *table(cases, held_out(cases)), sep="\n")
     print("\nnames held out", *table(cases, names_held_out(cases)), sep="\n")
-    print("\nthe product", *table(cases, np.array([evidence(c.signals) for c in cases])), sep="\n")
+    print("\nthe product", *table(cases, np.array([log_odds(c.signals) for c in cases])), sep="\n")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "the snapshot, entered and left; the answer": ("spector.search.searcher:Searcher.recall",),
     "the query": ("spector.search.view.plan:query_of",),
     "time that the cue names": (
-        "spector.search.searcher:read_cue",
+        "spector.recall.recaller:read_cue",
     ),
     "cue into terms, looked up": ("spector.search.evidence.words:LexicalChannel.query",),
     "scan": ("spector.kernel.threads:ParallelKernel.scan",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +35,8 @@ class EncodedTexts:
 class _Codes(dict[str, int]):
     """Numbers of terms, in the order of their first occurrence."""
 
-    def __init__(self, key: bytes) -> None:
-        super().__init__()
-        self.key = key
-        self.hashes: list[int] = []
-        self.stops: list[bool] = []
-
     def __missing__(self, term: str) -> int:
-        code = self[term] = len(self.hashes)
-        self.hashes.append(term_hash(term, self.key))
-        self.stops.append(is_stop(term))
+        code = self[term] = len(self)
         return code
 
 
@@ -57,7 +50,7 @@ def encode_texts(
         fields: n arrays with the hashes of a text's field terms, each once.
         key: of the hashes.
     """
-    codes = _Codes(key)
+    codes = _Codes()
     stream: list[int] = []
     lengths: list[int] = []
     joined: list[int] = []
@@ -68,10 +61,11 @@ def encode_texts(
         for term in (*found.joined, *found.signs):
             joined.append(codes[term])
             joined_row.append(n)
-    hashes = np.array(codes.hashes, np.uint64)
+    hashes = np.array(list(map(term_hash, codes, repeat(key))), np.uint64)
+    stops = np.array(list(map(is_stop, codes)), bool)
     at = np.array(stream, np.int64)
     row = np.repeat(np.arange(len(texts)), lengths)
-    content = ~np.array(codes.stops, bool)[at] if len(at) else np.zeros(0, bool)
+    content = ~stops[at] if len(at) else np.zeros(0, bool)
     keys = [hashes[at], hashes[np.array(joined, np.int64)], *fields]
     rows = [row, np.array(joined_row, np.int64),
             np.repeat(np.arange(len(texts)), [len(field) for field in fields])]

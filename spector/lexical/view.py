@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, Final
 
 import numpy as np
@@ -107,7 +107,7 @@ class WordView:
         """Look terms up once; every method that takes terms takes the result as well."""
         if isinstance(terms, Lookup):
             return terms
-        hashes = [self._hashes(term) for term in terms]
+        hashes = self._hashes(terms)
         ascending = sorted({value for each in hashes for value in each})
         known = np.array(ascending, np.uint64)
         positions, found = self._kernel.lexical_find(self._table, known, self._living)
@@ -118,10 +118,13 @@ class WordView:
         ]
         return Lookup(tuple(terms), np.array(df, np.int64), known, positions, forms)
 
-    def _hashes(self, term: Term) -> list[int]:
-        """Hashes of a term's forms; most second forms matter only if there are Turkish texts."""
-        forms = term.forms if self._turkish or term.anyway else term.forms[:1]
-        return [term_hash(form, self._key) for form in forms]
+    def _hashes(self, terms: Sequence[Term]) -> list[list[int]]:
+        """Hashes of the forms of each term; most second forms matter only with Turkish texts."""
+        out: list[list[int]] = []
+        for term in terms:
+            forms = term.forms if self._turkish or term.anyway else term.forms[:1]
+            out.append(list(map(term_hash, forms, repeat(self._key))))
+        return out
 
     def _either(
         self, hashes: NDArray[np.uint64], rows: Sequence[int], forms: tuple[int, ...]
@@ -190,13 +193,14 @@ class WordView:
     def having(self, terms: Sequence[str], most: int) -> list[tuple[Rows, int]]:
         """Per term up to ``most`` memories that have it in their text or their names, and how
         many do in all."""
-        ascending = sorted({term_hash(term, self._key) for term in terms})
+        hashes = list(map(term_hash, terms, repeat(self._key)))
+        ascending = sorted(set(hashes))
         known = np.array(ascending, np.uint64)
         _, counts = self._kernel.lexical_find(self._table, known, self._living)
         place = dict(zip(ascending, counts.tolist(), strict=True))
         out = []
-        for term in terms:
-            count = place[term_hash(term, self._key)]
+        for term, value in zip(terms, hashes, strict=True):
+            count = place[value]
             wanted = bool(count and most)
             out.append((self._rows_of(term, most) if wanted else np.zeros(0, np.int64), count))
         return out
@@ -271,7 +275,7 @@ class WordView:
             known = terms.hashes.tolist()
             hashes = [[known[n] for n in forms] for forms in terms.forms]
         else:
-            hashes = [self._hashes(term) for term in terms]
+            hashes = self._hashes(terms)
         found = [(n, self._fields.having(forms)) for n, forms in enumerate(hashes)]
         # behind the last field is that of row -1, which has no terms
         return [(n, np.append(pairs, False)[numbers]) for n, pairs in found if pairs is not None]

@@ -11,6 +11,10 @@ from spector.recall.options import (
     RecallArguments,
     RecallOptions,
 )
+from spector.recall.reading import (
+    default_k,
+    topic_in,
+)
 from spector.recall.recaller import (
     Recaller,
 )
@@ -22,4 +26,6 @@ __all__ = [
     "RecallArguments",
     "RecallOptions",
     "Recaller",
+    "default_k",
+    "topic_in",
 ]

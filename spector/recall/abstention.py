@@ -20,7 +20,10 @@ from spector.records import Hit, HitList, Signals
 from spector.search.selection import CUT, SEMANTIC, near_the_best
 from spector.search.view import RecallRequest
 
-__all__ = ["CROWD", "Verdict", "chosen", "evidence", "judge", "least_of", "relevances", "selected"]
+__all__ = [
+    "CROWD", "Verdict", "choose_hits", "judge", "least_relevance", "log_odds", "relevances",
+    "select_hits",
+]  # fmt: skip
 
 #: hits that a recall should have for ``relevances``: the best, and as many of the crowd
 CROWD: Final = 40
@@ -74,7 +77,7 @@ def judge(signals: Signals | None, below: float) -> Verdict:
         return Verdict(False, 1.0, "")
     if signals.memories is not None and signals.memories < _FEWEST:
         return Verdict(False, 1.0, "")
-    probability = 1.0 / (1.0 + math.exp(-evidence(signals)))
+    probability = 1.0 / (1.0 + math.exp(-log_odds(signals)))
     if probability >= below:
         return Verdict(False, probability, "")
     side = "below" if (signals.likeness or 0.0) < 0 else "above"
@@ -89,12 +92,12 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     )  # fmt: skip
 
 
-def least_of(signals: Signals | None, least: float) -> float:
+def least_relevance(signals: Signals | None, least: float) -> float:
     """The least relevance of a hit: ``least`` for questions of fact, else three quarters of it."""
     return least if signals is not None and signals.kind == "fact" else _MANY * least
 
 
-def chosen(
+def choose_hits(
     hits: HitList, k: int, config: Config, *, cut: float = CUT, always: bool = False
 ) -> tuple[Verdict, list[tuple[Hit, float, str]]]:
     """The best k hits and which of them are worth having: one rule for contexts and selections.
@@ -117,7 +120,7 @@ def chosen(
         return verdict, []
     # of a survey each hit is as good an answer as the other
     values = [1.0] * k if hits.is_survey else relevances([hit.score for hit in hits])
-    least = least_of(signals, config.context_abbreviated)
+    least = least_relevance(signals, config.context_abbreviated)
     # without a cosine scores do not say how well a memory fits the cue
     fits = signals is not None and signals.cosine is not None
     wide = isinstance(hits.request, RecallRequest) and hits.request.is_wide
@@ -149,15 +152,15 @@ def _room(signals: Signals | None, probability: float, sure: float) -> float:
     return int(_IN_DOUBT * max(1.0, odds))
 
 
-def selected(hits: HitList, k: int, config: Config, cut: float) -> HitList:
-    """The hits that are worth returning: none when nothing seems to answer, see `chosen`."""
-    verdict, found = chosen(hits, k, config, cut=cut)
+def select_hits(hits: HitList, k: int, config: Config, cut: float) -> HitList:
+    """The hits that are worth returning: none when nothing seems to answer, see `choose_hits`."""
+    verdict, found = choose_hits(hits, k, config, cut=cut)
     silent = verdict.silent and bool(hits)
     kept = [hit for hit, _, reason in found if not reason]
     return hits._holding(kept, abstained=silent, reason=verdict.reason if silent else hits.reason)
 
 
-def evidence(signals: Signals) -> float:
+def log_odds(signals: Signals) -> float:
     """Log odds that a memory answers the cue.
 
     Similarity is a z-score among unrelated questions (`baseline`), so the constants depend on no

@@ -10,7 +10,7 @@ from spector.config import Config, Layout
 from spector.language.statements import cue_words, excerpt
 from spector.messages import counted
 from spector.providers import TokenCounter
-from spector.recall.abstention import chosen
+from spector.recall.abstention import choose_hits
 from spector.recall.context import Context, Quote
 from spector.recall.quoting import Block, Line, line_of
 from spector.records import Hit, HitList
@@ -77,7 +77,7 @@ class ContextBuilder:
 
         Args:
             hits: of one recall; more than k, so that there is a crowd to stand out from.
-            cut, always: see `chosen`.
+            cut, always: see `choose_hits`.
             rules: instructions for every cue, beside ``hits.standing``.
             pinned: memories that are quoted before all others, as many as fit.
         """
@@ -87,7 +87,7 @@ class ContextBuilder:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
             return self._empty(first, reason, abstained=hits.abstained and not asked)
         hits = hits._holding(without_repeats(hits))
-        verdict, found = chosen(hits, k, self._config, cut=cut, always=always)
+        verdict, found = choose_hits(hits, k, self._config, cut=cut, always=always)
         if verdict.silent:
             reason = verdict.reason + ", but an instruction is about it" * asked
             return self._empty(first, reason, abstained=not asked)

@@ -1,4 +1,4 @@
-"""Presets of a recall by the intent of its cue.
+"""Presets of a recall by its cue: by intent, and for a cue without a vector.
 
 An option (`recall(intent="auto")`), not the default: measured on LoCoMo it loses (bench/log,
 "Intents"). A preset favours categories and tiers rather than filtering by them, so a wrong guess
@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Literal
 
-from spector.kernel.contract import ScoringProfile
+from spector.kernel.contract import MOST_WEIGHT, ScoringProfile
 from spector.language.cues import PARAMS, Intent, Params, route_cue
 from spector.layout import Category, Flag, TierCode
 from spector.search.view import RecallRequest
 
-__all__ = ["intent_in", "with_intent"]
+__all__ = ["apply_intent", "by_importance", "intent_in"]
 
 #: the factor of a category or tier that an intent favours
 _FAVOUR: Final = 1.1
@@ -32,7 +32,7 @@ def intent_in(
     return None if cue is None else route_cue(cue).intent
 
 
-def with_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:
+def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:
     """A recall with an intent's parameters; the same one for None.
 
     - ``include_superseded``: what is no longer so is among the answers.
@@ -75,3 +75,11 @@ def _tuned(profile: ScoringProfile, intent: Intent, params: Params) -> ScoringPr
             words_request=ranking.words_request * share,
         ),
     )
+
+
+def by_importance(profile: ScoringProfile) -> ScoringProfile:
+    """A profile for cues without a vector: the weight of similarity goes to importance."""
+    if profile.fusion == "multiplicative":
+        return profile
+    importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
+    return replace(profile, w_similarity=0.0, w_importance=importance)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from spector.records import Explanation, Hit, HitList
 from spector.search.selection import with_score
 
-__all__ = ["DEPTH", "merged"]
+__all__ = ["DEPTH", "merge_answers"]
 
 #: hits of each part that are merged, for each that is wanted
 DEPTH = 3
 
 
-def merged(lists: Sequence[HitList], k: int) -> HitList:
+def merge_answers(lists: Sequence[HitList], k: int) -> HitList:
     """The best k of several answers by the mean of their scores above the last hit.
 
     A memory that is not in a list gets 0 from it. Reciprocal rank fusion was tried on the compound

@@ -17,7 +17,7 @@ from spector.language.cues import ASKING, FILLERS, PHRASES
 from spector.language.statements import ASSISTANTS, Speakers
 from spector.language.words import Token, compose, tokens
 
-__all__ = ["Decision", "gate", "unneeded"]
+__all__ = ["Decision", "need_gate", "skip_reason"]
 
 #: longer cues are no small talk
 _MOST_CHARS: Final = 400
@@ -40,7 +40,7 @@ class Decision:
     reason: str
 
 
-def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
+def need_gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
     """Decide whether a cue is worth a recall.
 
     Args:
@@ -62,7 +62,7 @@ def gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
     return _of_phrases(found, known)
 
 
-def unneeded(decision: Decision) -> str:
+def skip_reason(decision: Decision) -> str:
     """The reason that a recall gives for skipping the search."""
     return f"small talk: {decision.reason}; memory was not consulted"
 

@@ -29,14 +29,13 @@ from spector.search.selection import CUT, SEMANTIC_CUT
 
 __all__ = [
     "COMMON", "ParsedOptions", "RareArguments", "RecallArguments", "RecallOptions", "cut_of",
-    "newness_of", "options_of", "refuse_strange",
+    "diversity_weight", "options_of", "reject_unknown_options",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
 
 
-#: weights of relevance where newness counts as well: the first is the research's (shared design,
-#: recall.md 3.2), the second a choice that nobody has measured
+#: weights of relevance where diversity counts as well; the second has not been measured
 _COVERAGE: Final = 0.8
 _SURVEY: Final = 0.5
 #: the arguments of ``Memory.recall`` that are not in `RecallOptions`, for its messages
@@ -70,39 +69,38 @@ class ParsedOptions(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecallOptions:
-    """The rarer arguments of :meth:`Memory.recall`, checked once and used as often as you like.
+    """The rarer arguments of :meth:`Memory.recall`, checked once for any number of calls.
 
     >>> calm = RecallOptions(valence=(0.0, 1.0), per_session=2)
     >>> memory.recall("our trip", options=calm)             # doctest: +SKIP
     >>> memory.recall("our trip", options=calm, mmr=0.7)    # doctest: +SKIP
 
     Attributes:
-        valence: inclusive range in -1..1 that a hit's valence must be in.
-        min_importance: 0..1, what a hit must have at least; pinned memories pass.
+        valence: inclusive range in -1..1 for the valence of a hit.
+        min_importance: 0..1, least importance of a hit; pinned memories pass.
         categories, modalities: names; a hit must be of one of them.
         include: also "dormant", "superseded" or "quarantined" memories; ``hit.record`` says which
-            they are, and its ``superseded_by`` what took their place.
-        mood: -1..1; memories of the same sign of valence rank slightly higher.
-        exact: look at every surviving vector. Otherwise memories whose estimated cosine, with
-            ``Config.recall_confidence`` standard errors added, cannot reach the answer are passed
-            over; scores are exact either way.
-        lexical: rank by all evidence, of words, people, dates and the turns around; False ranks by
-            the scan's score alone.
+            they are, and its ``superseded_by`` what replaced them.
+        mood: -1..1; memories with the same sign of valence rank slightly higher.
+        exact: compare every vector that passes the filters. Otherwise memories are skipped whose
+            estimated cosine, with ``Config.recall_confidence`` standard errors added, cannot reach
+            the answer; scores are exact either way.
+        lexical: rank by all evidence: words, people, dates, neighbouring turns. False ranks by the
+            scan's score alone.
         compound: also recall the parts of a cue that asks for several things, or about several
-            people, and merge the answers; an embedding each.
-        hyde: look for the mean of the cue and of two or three sentences that an answer may be
-            like, made from templates; an embedding each.
-        intent: what the cue wants to know, "auto" for what its wording tells: factual, temporal,
-            causal, entity_profile, preference, procedural or general; the parameters that the
-            design gives it apply (docs/language.md).
-        mmr: 0..1, maximal marginal relevance: the next hit is the best by this weight of its score
-            and the rest of how little it resembles those before it. 0.7 is usual.
-        coverage: hits that cover the topic between them: the next one is chosen for what is new in
-            it as well, as with ``mmr=0.8``, which it is short for. For timelines and summaries.
+            people, and merge the answers; one more embedding for each part.
+        hyde: search for the mean of the cue and of two or three hypothetical answers, made from
+            templates; one more embedding for each.
+        intent: factual, temporal, causal, entity_profile, preference, procedural or general, or
+            "auto" to tell it by the wording; its preset applies (docs/language.md).
+        mmr: 0..1, maximal marginal relevance: the weight of the score; the rest is the weight of
+            difference from the hits before. 0.7 is usual.
+        coverage: hits that cover a topic together; short for ``mmr=0.8``. For timelines and
+            summaries.
         per_session: at most so many hits of one session.
-        cut: 0..1, the share of the best score that a hit of the semantic tier must have, where the
-            cue has words and a vector; what the cue names stays. 0 returns all k. In a context and
-            with ``selective`` 0.6 is usual, and hits of every tier must have it.
+        cut: 0..1, share of the best score that a hit of the semantic tier must have, where the cue
+            has words and a vector; what the cue names stays. 0 returns all k. In a context and with
+            ``selective`` 0.6 is usual, and applies to every tier.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -202,7 +200,7 @@ _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
 
 def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOptions:
-    """The options of one call: what is given by keyword goes before what ``options`` says.
+    """The options of one call: keywords override ``options``.
 
     Raises:
         UnknownArgumentError: a keyword that recall does not have.
@@ -220,7 +218,7 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
 
 
 def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
-    """The cut of a context or a selective recall: by keyword, in the options, else `CUT`."""
+    """The cut of a context or a selective recall: the keyword, the options', else `CUT`."""
     if "cut" in named:
         return _parse_cut(named["cut"])
     own = options.parsed.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
@@ -233,8 +231,8 @@ def _parse_cut(value: Any) -> float:
     return parse_number(value, "cut", 0.0, 1.0, advice)
 
 
-def refuse_strange(recall: RecallArguments) -> None:
-    """Raise when a context was given what the recall it is made of does not take from it.
+def reject_unknown_options(recall: RecallArguments) -> None:
+    """Raise when a context was given an argument that neither it nor recall takes.
 
     Raises:
         UnknownArgumentError: naming it, and the nearest one that there is.
@@ -248,10 +246,10 @@ def refuse_strange(recall: RecallArguments) -> None:
     refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
 
 
-def newness_of(options: ParsedOptions, *, is_survey: bool) -> float | None:
-    """The weight of relevance against newness in a recall; None for relevance alone.
+def diversity_weight(options: ParsedOptions, *, is_survey: bool) -> float | None:
+    """The weight of relevance against diversity; None for relevance alone.
 
-    ``mmr`` goes first. A survey has no relevance to lose, so it shows different memories.
+    ``mmr`` goes first. Hits of a survey are equally relevant, so it shows different memories.
     """
     if options.mmr is not None:
         return options.mmr

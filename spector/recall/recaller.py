@@ -1,4 +1,4 @@
-"""``recall`` and ``context``: from arguments to hits, and from hits to the text of a prompt."""
+"""Answers recalls and contexts: from arguments to hits, and from hits to the text of a prompt."""
 
 from __future__ import annotations
 
@@ -27,35 +27,34 @@ from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.cues import split_cue
 from spector.layout import Flag
 from spector.providers import Embedder, embedded, token_counter
-from spector.recall.abstention import CROWD, selected
+from spector.recall.abstention import CROWD, select_hits
 from spector.recall.context import Context
 from spector.recall.context_builder import ContextBuilder
 from spector.recall.hypothetical import centroid, hypotheses
-from spector.recall.intent_presets import intent_in, with_intent
-from spector.recall.merging import DEPTH, merged
-from spector.recall.need import gate, unneeded
+from spector.recall.intent_presets import apply_intent, by_importance, intent_in
+from spector.recall.merging import DEPTH, merge_answers
+from spector.recall.need import need_gate, skip_reason
 from spector.recall.options import (
     COMMON,
     RareArguments,
     RecallArguments,
     cut_of,
-    newness_of,
+    diversity_weight,
     options_of,
-    refuse_strange,
+    reject_unknown_options,
 )
+from spector.recall.reading import default_k, read_cue, topic_in
 from spector.records import Hit, HitList
 from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
-from spector.search.selection import asks_for_now
 from spector.search.view import (
+    Cue,
+    Reading,
     RecallRequest,
     Selection,
-    asked_topic,
-    by_importance,
     confine,
     pinned_request,
     until,
-    usual_k,
 )
 from spector.tiers import Finder
 
@@ -106,14 +105,14 @@ class Recaller:
         text, notes = parse_cue(cue, self._config)
         selection = self._listing.select(selecting, "recall")
         kind = parse_kind(kind)
-        topic = asked_topic(text, kind)
+        topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
         # several users' memories are no answer to what is known about one
         mixes = is_survey and not self._is_of_one_user(selection)
-        fetched = wanted = parse_k(k, self._config, usual_k(topic, 10))
+        fetched = wanted = parse_k(k, self._config, default_k(topic, 10))
         if parse_switch(selective, "selective"):
-            if text is not None and not (decision := gate(text)).needed:
-                return HitList(abstained=True, reason=unneeded(decision))
+            if text is not None and not (decision := need_gate(text)).needed:
+                return HitList(abstained=True, reason=skip_reason(decision))
             fetched = min(max(wanted, CROWD), self._config.max_k)
         moment = parse_as_of(as_of)
         drop, replaced = _dropped(parsed.drop_flags, moment)
@@ -121,42 +120,45 @@ class Recaller:
             text if topic is None else topic.text or None, vector, hyde=parsed.hyde
         )
         weights = self._profile if profile is None else get_profile(profile)
+        if is_survey and like is None:
+            weights = by_importance(weights)
+        now_ms = self._clock.now_ms() if moment is None else moment
+        by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
         request = RecallRequest(
-            cue=text,
-            topic=topic,
-            vector=like,
+            cue=Cue(text, like),
+            reading=read_cue(
+                text, named=kind, topic=topic, now_ms=now_ms if by_time else None,
+                may_be_now=moment is None and selecting.get("time_range") is None,
+            ),
             k=fetched,
             selection=until(selection, moment),
-            profile=by_importance(weights) if is_survey and like is None else weights,
-            now_ms=self._clock.now_ms() if moment is None else moment,
+            profile=weights,
+            now_ms=now_ms,
             valence=parsed.valence,
             min_importance=parsed.min_importance,
             mood=parsed.mood,
             drop_flags=drop,
             replaced=replaced,
-            mmr=newness_of(parsed, is_survey=is_survey),
+            mmr=diversity_weight(parsed, is_survey=is_survey),
             per_session=parsed.per_session,
-            probes=self._probes.beside(text, make=selective),
+            probes=self._probes.for_cue(text, make=selective),
             cut=0.0 if selective else parsed.cut,
-            kind=kind,
-            newest=text is not None and moment is None
-            and selecting.get("time_range") is None and asks_for_now(text),
             modality_mask=parsed.modality_mask,
             category_mask=parsed.category_mask,
             exact=parsed.exact,
             lexical=parsed.lexical,
         )
-        request = with_intent(request, intent_in(text, parsed.intent))
+        request = apply_intent(request, intent_in(text, parsed.intent))
         if mixes:
             notes = (*notes, _SEVERAL_USERS)
             hits = HitList(abstained=True, reason=_SEVERAL_USERS)
         else:
             hits = self._searcher.recall(request)
         if parsed.compound and text is not None and topic is None:
-            hits = self._with_parts(request, hits)
+            hits = self._with_parts(request, kind, hits)
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
         if selective and not mixes:
-            hits = selected(hits, wanted, self._config, cut_of(options, rare))
+            hits = select_hits(hits, wanted, self._config, cut_of(options, rare))
         self._confine((*hits, *hits.standing), request.selection)
         used = [hit.id for hit in (*hits, *hits.standing)]
         if learn and used:
@@ -168,20 +170,20 @@ class Recaller:
         always: Any, learn: bool, recall: RecallArguments,
     ) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""
-        refuse_strange(recall)
+        reject_unknown_options(recall)
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
         builder = ContextBuilder(
             token_counter(tokenizer), budget, self._config, laid_out, with_ids
         )
         text, notes = parse_cue(cue, self._config)
-        topic = asked_topic(text, recall.get("kind") or "")
-        wanted = parse_k(k, self._config, usual_k(topic, 20))
+        topic = topic_in(text, recall.get("kind") or "")
+        wanted = parse_k(k, self._config, default_k(topic, 20))
         ever = parse_always(always)
         pinned = self._pinned(budget, recall) if ever == "pinned" else ()
-        small_talk = None if text is None or (decision := gate(text)).needed else decision
+        small_talk = None if text is None or (decision := need_gate(text)).needed else decision
         if ever is not True and small_talk is not None:
-            return builder.empty(unneeded(small_talk), abstained=True, pinned=pinned)
-        self._probes.beside(text, make=True)
+            return builder.empty(skip_reason(small_talk), abstained=True, pinned=pinned)
+        self._probes.for_cue(text, make=True)
         cut = cut_of(recall.get("options"), recall)
         # the cut comes later: the hits behind it show how far the best one stands out
         fetched = min(max(wanted, CROWD), self._config.max_k)
@@ -225,24 +227,35 @@ class Recaller:
     def _standing(self, hits: HitList) -> Sequence[Hit]:
         """The instructions that apply to every cue, in the scope of a recall, newest first."""
         request = _request_of(hits)
-        found = self._searcher.always(request, _MAX_RULES)
+        found = self._searcher.unconditional_instructions(request, _MAX_RULES)
         self._confine(found, request.selection)
         return found
 
-    def _with_parts(self, request: RecallRequest, hits: HitList) -> HitList:
+    def _with_parts(self, request: RecallRequest, named: str, hits: HitList) -> HitList:
         """The answer to a cue and to its parts; embeds only what has a part."""
-        parts = split_cue(request.cue or "", self._searcher.speakers())
+        parts = split_cue(request.cue.text or "", self._searcher.speakers())
         if len(parts) == 1:
             return hits
+        by_time = request.ranks_by_evidence and request.profile.ranking.by_time
+        now_ms = request.now_ms if by_time else None
+
+        def read(part: str) -> Reading:
+            """Of the part, but for the present, which the whole cue asks about or not."""
+            found = read_cue(part, named=named, topic=None, may_be_now=False, now_ms=now_ms)
+            return replace(found, asks_for_now=request.reading.asks_for_now)
+
         deep = min(DEPTH * request.k, self._config.max_k)
-        vectors = [request.vector] * len(parts)
+        vectors = [request.cue.vector] * len(parts)
         if self._embedder is not None:
             vectors = list(embedded(self._embedder, parts))
-        asked = [(request.cue, request.vector), *zip(parts, vectors, strict=True)]
-        found = self._searcher.recall_all(
-            [replace(request, cue=part, vector=each, k=deep) for part, each in asked]
-        )
-        return merged(found, request.k)
+        found = self._searcher.recall_all([
+            replace(request, k=deep),
+            *(
+                replace(request, cue=Cue(part, vector), reading=read(part), k=deep)
+                for part, vector in zip(parts, vectors, strict=True)
+            ),
+        ])
+        return merge_answers(found, request.k)
 
     def _confine(self, hits: Sequence[Hit], selection: Selection) -> None:
         """Let the records of hits name no memory outside of the selection's scope."""

@@ -32,7 +32,7 @@ from spector.search.view import (
     deviation,
     features_of,
     is_unfiltered,
-    marked,
+    mark_rows,
     mixed_vectors,
     places_of,
 )
@@ -96,8 +96,9 @@ class CandidateRanker:
         """Keep nothing: a sample may hold vectors that were erased since."""
         self._whole, self._sample = None, None
 
-    def is_small(self, views: Sequence[WordView]) -> bool:
-        return sum(map(len, views)) <= self._config.rank_all_records
+    def is_small(self, rows: int) -> bool:
+        """Whether a store with so many rows is ranked whole."""
+        return rows <= self._config.rank_all_records
 
     def all_of(self, plan: Plan, cue: LexicalQuery, result: ScanResult | None) -> Ranked:
         """The ranking of all memories of a small store; ``result`` adds records without words."""
@@ -164,10 +165,10 @@ def _candidates(
     found = np.concatenate([
         by_score[by_score >= 0],
         _best_by_words(plan, n, view, cue, by_words, allow),
-        cue.aliased.rows[n] if cue.aliased else np.zeros(0, np.int64),
+        cue.aliases.rows[n] if cue.aliases else np.zeros(0, np.int64),
     ])
     near = view.neighbours(found, REACH)
-    return features_of(snap, n, view, marked(len(view), [found, near.ravel()]))
+    return features_of(snap, n, view, mark_rows(len(view), [found, near.ravel()]))
 
 
 def _best_by_words(

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spector.config import Config
-from spector.kernel.contract import DROP_PHASES, ScanResult, empty_result
-from spector.records import Hit
+from spector.records import Hit, ScanStats
 from spector.search.candidates import BY_SCORE, BY_WORDS, CandidateRanker
 from spector.search.evidence import LexicalChannel, LexicalQuery, SignalCollector
 from spector.search.score_search import MOST_CANDIDATES, ScoreSearch
@@ -45,11 +44,11 @@ MakeModifier = Callable[[Plan, Ranked], Modifier]
 
 
 class _Found(NamedTuple):
-    """The hits of a ranking, the scan and the ranking that they are of, and the instructions that
-    were set aside in it, best first."""
+    """The hits of a ranking, the statistics of its scan, the ranking itself, and the instructions
+    that were set aside in it, best first."""
 
     hits: list[Hit]
-    result: ScanResult
+    stats: ScanStats
     ranked: Ranked
     instructions: Sequence[Candidate]
 
@@ -77,14 +76,15 @@ class EvidenceSearch:
     def answer(self, plan: Plan) -> Answer:
         """The best by all evidence, in their final order, with signals."""
         cue = self._lexical.query(plan)
-        deep, versions = plan, plan.request.newest and plan.query.profile.ranking.newer
-        if versions:
-            deep = replace(plan, k=max(plan.k, LOOKED_AT))
-        found = (self._of_small if self._ranker.is_small(plan.views) else self._of_large)(
+        deep = plan
+        versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
+        if versions and plan.k < LOOKED_AT:
+            deep = replace(plan, k=LOOKED_AT)
+        found = (self._of_small if self._ranker.is_small(cue.rows) else self._of_large)(
             deep, cue, plan.k
         )
         hits, signals = found.hits, None
-        if not plan.request.is_survey:  # of everything, nothing is judged
+        if not plan.request.reading.is_survey:  # of everything, nothing is judged
             signals = self._signals.signals(plan, cue, found.ranked, hits[: plan.k])
         if is_doubted(hits):
             hits = self._with_floods_behind(deep, cue, found)
@@ -97,7 +97,7 @@ class EvidenceSearch:
         least = hits[0].score if hits else -np.inf
         wanted = [each for each in found.instructions if each.score > least]
         standing = self._confirmer.first(plan, wanted, 1)[0] if wanted else ()
-        return Answer(tuple(hits), plan.stats(found.result), signals, tuple(standing), newer)
+        return Answer(tuple(hits), found.stats, signals, tuple(standing), newer)
 
     # -- ranking --------------------------------------------------------------------------------
 
@@ -111,15 +111,14 @@ class EvidenceSearch:
         if plan.select is not None or not is_unfiltered(plan.query) or _lacks_words(plan):
             result = plan.scan(k)
         ranked = self._modified(plan, self._ranker.all_of(plan, cue, result))
-        if result is None:  # every record was scored, but for those whose state forbids it
-            result = _scan_of_all(plan, len(ranked))
+        stats = plan.stats(result, len(ranked))
         instructions = self._standing.set_aside(plan, ranked)
         some = ranked.top(MOST_CANDIDATES) if plan.is_filtered else ranked
         hits, _ = self._confirmer.first(plan, some, plan.k, distinct=True)
         if len(hits) < plan.k and len(some) < len(ranked):
             ranked.only(allowed_records(plan).codes)
             hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
-        return _Found(hits, result, ranked, instructions)
+        return _Found(hits, stats, ranked, instructions)
 
     def _of_large(self, plan: Plan, cue: LexicalQuery, k: int) -> _Found:
         """The first hits of as many candidates as it takes."""
@@ -132,7 +131,7 @@ class EvidenceSearch:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
             if len(hits) >= plan.k or len(result) < want:
-                return _Found(hits, result, ranked, instructions)
+                return _Found(hits, plan.stats(result), ranked, instructions)
             if plan.is_filtered and allow is None:
                 allow = allowed_records(plan)
             else:
@@ -165,7 +164,7 @@ class EvidenceSearch:
         self, plan: Plan, ranked: Ranked, hits: list[Hit]
     ) -> tuple[list[Hit], dict[int, tuple[int, ...]]]:
         """The hits with newer versions of a statement first, and which those are."""
-        cue = plan.request.cue or ""
+        cue = plan.request.cue.text or ""
         newer = newer_versions(hits[:LOOKED_AT], cue)
         if 2 * len(newer) >= LOOKED_AT:  # a series, whose newest may be farther behind
             more = self._confirmer.first(plan, ranked, MOST_VERSIONS)[0]
@@ -179,11 +178,3 @@ def _lacks_words(plan: Plan) -> bool:
     """Whether there are records without words in the index: rows of the catalog are damaged."""
     live = sum([partition.live for view in plan.snap.views for partition in view.partitions])
     return live != sum([view.n_rows for view in plan.views])
-
-
-def _scan_of_all(plan: Plan, scored: int) -> ScanResult:
-    """What a scan without gates would say of its phases."""
-    rows = int(plan.snap.table.rows)
-    drops = np.zeros(len(DROP_PHASES), np.uint64)
-    drops[DROP_PHASES.index("state")] = rows - scored
-    return empty_result(drops, rows, scored)

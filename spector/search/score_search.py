@@ -92,7 +92,7 @@ class ScoreSearch:
 
     def hit_of_id(self, plan: Plan) -> Hit | None:
         """The memory whose id the cue is, if there is one and it passes the gates."""
-        record_id = plan.reading.record_id
+        record_id = plan.request.reading.record_id
         if record_id is None:
             return None
         snap = plan.snap

@@ -1,10 +1,10 @@
 """The read path over all tiers of a memory: plans run in order, in one snapshot. Writes nothing.
 
-A request is read (`read_cue`), planned (`make_plan`), searched and answered. The kernel's scan
-ranks every record that passes the gates. For a cue with words, evidence is added on the same scale
-and decides the order. The catalog drops what a Bloom filter let through by accident. If that leaves
-too few, the catalog resolves the whole filter to a list of records and the scan runs again, so a
-filter never truncates an answer.
+Stages: a request becomes a plan (`make_plan`), the plan a ranking, the ranking an answer. The
+kernel's scan ranks every record that passes the gates. For a cue with words, evidence is added on
+the same scale and decides the order. The catalog drops what a Bloom filter let through by accident.
+If that leaves too few, the catalog resolves the whole filter to a list of records and the scan runs
+again, so a filter never truncates an answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spector.config import Config
 from spector.errors import StoreError
@@ -40,6 +39,7 @@ from spector.search.selection import (
 from spector.search.view import (
     Answer,
     Confirmer,
+    Cue,
     Moved,
     Plan,
     RecallRequest,
@@ -48,7 +48,6 @@ from spector.search.view import (
     make_plan,
     make_snapshot,
     patched_snapshot,
-    read_cue,
     vectors_of,
     within,
 )
@@ -66,6 +65,7 @@ _SURVEY_POOL: Final = 256
 #: hits whose vectors are fed back
 _FEEDBACK_HITS: Final = 3
 
+_NOTHING: Final = Answer()
 #: what is made of one request in one snapshot; whether the catalog alone says what is superseded
 _Make = Callable[[Snapshot, RecallRequest, bool], HitList]
 
@@ -86,10 +86,10 @@ class Pass(NamedTuple):
 def passes_of(plan: Plan, k: int) -> Iterator[Pass]:
     """The searches for the best k, in their order: feedback first, the time that is named last."""
     request, ranking = plan.request, plan.request.profile.ranking
-    span = plan.reading.span
+    span = plan.request.reading.span
     narrow = within(request.selection, span) if span is not None else None
     counts = [(k, 0.0)]
-    if ranking.feedback and request.vector is not None and request.profile.w_lexical:
+    if ranking.feedback and request.cue.vector is not None and request.profile.w_lexical:
         counts = [(_FEEDBACK_HITS, 0.0), (k, ranking.feedback)]
     for count, feedback in counts:
         yield Pass(count, feedback)
@@ -142,14 +142,14 @@ class Searcher:
         """
         return self._answers(requests, self._answer)
 
-    def always(self, request: RecallRequest, most: int) -> HitList:
+    def unconditional_instructions(self, request: RecallRequest, most: int) -> HitList:
         """The newest instructions that hold whatever a cue is about, in the scope of a recall."""
         if not (request.lexical and request.profile.w_lexical):
             return HitList()
 
         def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
             plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
-            return HitList(self._standing.always(plan, most))
+            return HitList(self._standing.unconditional(plan, most))
 
         return self._answers([request], make)[0]
 
@@ -244,27 +244,27 @@ class Searcher:
         if not request.ranks_by_evidence:
             return self._chosen(self._plan(snap, (), request, by_catalog)).hit_list()
         plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
-        fitting = self._standing.fitting(plan)
-        if fitting:
-            plan = replace(plan, beside=tuple([hit.id for hit in fitting]))
+        matching = self._standing.matching(plan)
+        if matching:
+            plan = replace(plan, beside=tuple([hit.id for hit in matching]))
         found = self._chosen(plan).hit_list()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
-        most = MOST if plan.reading.kind is Kind.REQUEST else 1
-        found.standing = (*wanted, *fitting)[:most]
+        most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
+        found.standing = (*wanted, *matching)[:most]
         return found
 
     def _plan(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool
     ) -> Plan:
         return make_plan(
-            snap, views, request, read_cue(request), k=request.k, router=self._router,
+            snap, views, request, k=request.k, router=self._router,
             scanner=self._scanner, config=self._config, by_catalog=by_catalog,
         )
 
     def _replanned(self, plan: Plan, request: RecallRequest, k: int) -> Plan:
         """The plan of a request with another vector or selection, for the same cue."""
         return make_plan(
-            plan.snap, plan.views, request, plan.reading, k=k, router=self._router,
+            plan.snap, plan.views, request, k=k, router=self._router,
             scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
             is_scoped=plan.is_scoped, beside=plan.beside,
         )
@@ -273,16 +273,17 @@ class Searcher:
         """The best k: of equal words one, few of each session, the most different ones, none far
         behind; as many as there are candidates for."""
         request, wanted, most = plan.request, plan.k, self._config.max_k
-        survey = request.is_survey
+        survey = request.reading.is_survey
         widely = survey or request.mmr is not None or request.per_session is not None
         least = _SURVEY_POOL if survey else _LEAST_POOL
         want = min(max(_POOL * wanted, least), most) if widely else wanted
         while True:
             answer = self._found(plan, want)
             hits: Sequence[Hit] = answer.hits
-            if request.cue is not None and request.lexical:  # by a vector, memories are asked for
+            if request.cue.text is not None and request.lexical:  # a vector asks for memories
                 hits = without_repeats(hits)
-            hits = limit_per_session(hits, request.per_session)
+            if request.per_session is not None:
+                hits = limit_per_session(hits, request.per_session)
             if len(hits) >= wanted or len(answer.hits) < want or want >= most:
                 break
             want = min(4 * want, most)
@@ -291,24 +292,25 @@ class Searcher:
         hits = hits[:wanted]
         if request.cut and not survey and _is_about(request):
             hits = near_the_best(hits, request.cut)
-        return replace(answer, hits=tuple(hits))
+        return answer if hits is answer.hits else answer.with_hits(hits)
 
     def _found(self, plan: Plan, k: int) -> Answer:
         """The passes of a plan, one after the other; each knows what those before it have found."""
-        answer, request = Answer(), plan.request
+        answer, request = _NOTHING, plan.request
         for each in passes_of(plan, k):
             if each.of_time is not None:
                 if not answer.hits:
                     continue
                 narrow = self._replanned(plan, replace(request, selection=each.of_time), each.k)
                 of_time = self._searched(narrow)
-                if of_time.hits and request.is_survey:
+                if of_time.hits and request.reading.is_survey:
                     answer = of_time  # "what did we talk about last week?": all of that time
                 else:
                     answer = _with_time_first(answer, of_time, each.k)
                 continue
             if each.feedback and answer.hits:
-                request = replace(request, vector=_nearer(request, answer.hits, each.feedback))
+                nearer = _nearer(request.cue, answer.hits, each.feedback)
+                request = replace(request, cue=nearer)
                 plan = self._replanned(plan, request, each.k)
             answer = self._searched(plan if plan.k == each.k else replace(plan, k=each.k))
         return answer
@@ -321,17 +323,17 @@ class Searcher:
 
 def _is_about(request: RecallRequest) -> bool:
     """Whether a score says how well a memory fits the cue: words and likeness both count."""
-    return request.vector is not None and request.ranks_by_evidence and bool(
+    return request.cue.vector is not None and request.ranks_by_evidence and bool(
         request.profile.w_similarity
     )
 
 
-def _nearer(request: RecallRequest, hits: Sequence[Hit], share: float) -> NDArray[np.float32]:
-    """The cue's vector moved towards the mean of its own best hits (Rocchio)."""
-    assert request.vector is not None, "there is no feedback without"
-    unit = request.vector / np.float32(norm(request.vector))
+def _nearer(cue: Cue, hits: Sequence[Hit], share: float) -> Cue:
+    """The cue with its vector moved towards the mean of its own best hits (Rocchio)."""
+    assert cue.vector is not None, "there is no feedback without"
+    unit = cue.vector / np.float32(norm(cue.vector))
     mean = vectors_of(hits)[:, : len(unit)].mean(axis=0)
-    return np.asarray(unit + np.float32(share) * mean, np.float32)
+    return Cue(cue.text, np.asarray(unit + np.float32(share) * mean, np.float32))
 
 
 def _with_time_first(answer: Answer, of_time: Answer, k: int) -> Answer:
@@ -345,4 +347,4 @@ def _with_time_first(answer: Answer, of_time: Answer, k: int) -> Answer:
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return replace(answer, hits=tuple([*chosen.values()][: max(k, len(answer.hits))]))
+    return answer.with_hits([*chosen.values()][: max(k, len(answer.hits))])

@@ -28,7 +28,7 @@ from bench.recall.timing import of_store, timings
 from bench.recall.vectors import TEMPLATES, Memoised, Vectors, no_vectors, vectors_of
 from spector import HitList, Signals
 from spector.clock import ManualClock
-from spector.recall.abstention import evidence
+from spector.recall.abstention import log_odds
 from tests.bench.recall_samples import DAY, TEXTS, Recording, a_set, a_store
 
 
@@ -197,7 +197,7 @@ def test_a_context_tells_its_own_tokens_and_only_what_it_quotes(vectors: Vectors
 
 def test_evidence_is_the_probability_of_an_answer() -> None:
     fact = Signals(kind="fact", coverage=0.5, cosine=0.4)
-    odds = math.exp(evidence(fact))
+    odds = math.exp(log_odds(fact))
     assert evidence_of(HitList(signals=fact)) == pytest.approx(odds / (1 + odds))
     talk = Signals(kind="talk", coverage=0.5, cosine=0.4)
     assert evidence_of(HitList(signals=talk)) == evidence_of(HitList(signals=fact))

@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from spector.config import Config
 from spector.language.statements.names import names_of
-from spector.recall.abstention import CROWD, chosen, evidence, judge, least_of, relevances
+from spector.recall.abstention import (
+    CROWD,
+    choose_hits,
+    judge,
+    least_relevance,
+    log_odds,
+    relevances,
+)
 from spector.records import HitList, Signals
 from tests.read.test_quote import hit
 
@@ -88,14 +95,14 @@ def test_a_memory_asked_for_by_name_does_not_hide_the_others() -> None:
 )  # fmt: skip
 def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[str, Any]) -> None:
     common: dict[str, Any] = {"coverage": 0.5, "likeness": 1.5}
-    assert evidence(Signals(**{**common, **more})) > evidence(Signals(**{**common, **less}))
+    assert log_odds(Signals(**{**common, **more})) > log_odds(Signals(**{**common, **less}))
 
 
 def test_the_published_constants() -> None:
-    assert evidence(Signals(coverage=0.5, likeness=2.0)) == pytest.approx(0.5)
+    assert log_odds(Signals(coverage=0.5, likeness=2.0)) == pytest.approx(0.5)
     little = Signals(coverage=0.3, likeness=2.0, known_name=True)
-    assert evidence(little) == pytest.approx(-1.8)
-    assert evidence(Signals(coverage=0.5, unknown_name=True)) == pytest.approx(-2.665)
+    assert log_odds(little) == pytest.approx(-1.8)
+    assert log_odds(Signals(coverage=0.5, unknown_name=True)) == pytest.approx(-2.665)
 
 
 def test_a_cue_that_nothing_accounts_for_is_answered_with_silence() -> None:
@@ -114,7 +121,7 @@ def test_an_answer_in_other_words_is_not_withheld() -> None:
 
 def test_the_raw_cosine_decides_nothing() -> None:
     """Models differ in their cosines; only what unrelated questions have is compared."""
-    found = {evidence(Signals(coverage=0.4, likeness=1.0, cosine=x)) for x in (None, 0.1, 0.9)}
+    found = {log_odds(Signals(coverage=0.4, likeness=1.0, cosine=x)) for x in (None, 0.1, 0.9)}
     assert len(found) == 1
 
 
@@ -128,7 +135,7 @@ def test_where_nobody_knows_what_a_cosine_says_words_and_names_decide() -> None:
 def test_a_likeness_out_of_all_proportion_does_not_decide_alone() -> None:
     """Memories that are all the same have no deviation to count in."""
     assert not judge(Signals(coverage=1.0, likeness=-50.0), BELOW).silent
-    assert evidence(Signals(likeness=50.0)) == evidence(Signals(likeness=8.0))
+    assert log_odds(Signals(likeness=50.0)) == log_odds(Signals(likeness=8.0))
 
 
 @pytest.mark.parametrize("kind", ["fact", "talk", "request"])
@@ -143,9 +150,10 @@ def test_silence_begins_with_four_memories() -> None:
 
 
 def test_of_a_situation_or_a_request_more_is_kept_than_of_a_fact() -> None:
-    assert least_of(Signals(kind="fact"), 0.6) == 0.6
-    assert least_of(Signals(kind="talk"), 0.6) == least_of(Signals(kind="request"), 0.6) < 0.6
-    assert least_of(None, 0.0) == least_of(Signals(), 0.0) == 0.0
+    assert least_relevance(Signals(kind="fact"), 0.6) == 0.6
+    talk, request = (least_relevance(Signals(kind=kind), 0.6) for kind in ("talk", "request"))
+    assert talk == request < 0.6
+    assert least_relevance(None, 0.0) == least_relevance(Signals(), 0.0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -180,7 +188,7 @@ def hits_of(*scores: float, tier: str = "episodic", **signals: Any) -> HitList:
 
 def kept(hits: HitList, *, always: bool = False, cut: float = 0.6, **config: float) -> list[int]:
     chosen_by = Config(**{"context_abbreviated": 0.0, **config})  # type: ignore[arg-type]
-    _, found = chosen(hits, len(hits), chosen_by, cut=cut, always=always)
+    _, found = choose_hits(hits, len(hits), chosen_by, cut=cut, always=always)
     return [each.id for each, _, reason in found if not reason]
 
 

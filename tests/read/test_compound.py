@@ -17,7 +17,7 @@ import spector
 from spector import Memory
 from spector.clock import ManualClock
 from spector.errors import InvalidInputError
-from spector.recall.merging import merged
+from spector.recall.merging import merge_answers
 from spector.records import Hit, HitList
 from tests.fakes import FakeEmbedder
 
@@ -48,11 +48,12 @@ def test_each_part_of_a_compound_cue_has_its_say(memory: Memory) -> None:
     walrus = "a walrus takes clams"
     whole = answer(memory, {**marmots, walrus: 0.5})
     one, two = answer(memory, marmots), answer(memory, {walrus: 9.0, **dict.fromkeys(marmots, 6.0)})
-    assert walrus not in [hit.text for hit in merged([whole], 5)]
-    assert walrus in [hit.text for hit in merged([whole, one, two], 5)]
+    assert walrus not in [hit.text for hit in merge_answers([whole], 5)]
+    assert walrus in [hit.text for hit in merge_answers([whole, one, two], 5)]
     # only what stands out counts, not how high all scores of a part are
     flat = answer(memory, dict.fromkeys(reversed(marmots), 100.0))
-    assert [hit.id for hit in merged([whole, flat], 5)] == [hit.id for hit in merged([whole], 5)]
+    alone = [hit.id for hit in merge_answers([whole], 5)]
+    assert [hit.id for hit in merge_answers([whole, flat], 5)] == alone
 
 
 def test_a_cue_without_a_seam_is_answered_as_ever(memory: Memory) -> None:
@@ -78,13 +79,13 @@ def test_people_known_to_the_store_are_asked_about_one_by_one(memory: Memory) ->
 
 def test_merging_is_fair_whatever_the_order_of_the_parts(memory: Memory) -> None:
     lists = [memory.recall(cue, k=6) for cue in ("marmot burrow", "walrus clams", "number 3")]
-    there, back = merged(lists, 6), merged([lists[0], lists[2], lists[1]], 6)
+    there, back = (merge_answers(each, 6) for each in (lists, [lists[0], lists[2], lists[1]]))
     assert [hit.id for hit in there] == [hit.id for hit in back]
     assert np.allclose([hit.score for hit in there], [hit.score for hit in back])
 
 
 def test_nothing_merged_is_nothing(memory: Memory) -> None:
-    assert list(merged([HitList(), HitList()], 5)) == []
+    assert list(merge_answers([HitList(), HitList()], 5)) == []
 
 
 def test_compound_is_a_switch(memory: Memory) -> None:

@@ -222,7 +222,7 @@ def test_silence_when_nothing_seems_to_answer() -> None:
     unknown = Signals(coverage=0.2, unknown_name=True)
     context = silenced(unknown, Config())
     assert (context.text, context.abstained) == ("", True)
-    assert "a name in it is unknown" in context.reason
+    assert "a name in the cue is unknown" in context.reason
     assert silenced(unknown, Config(abstain_below=0.0)).text
     assert silenced(unknown, Config(), always=True).text
     assert silenced(Signals(coverage=1.0), Config()).text
@@ -287,7 +287,7 @@ def test_a_selective_recall_and_a_context_know_when_there_is_no_answer(told: Mem
     for found in (told.recall(cue, selective=True), told.context(cue)):
         assert not found
         assert found.abstained
-        assert "a name in it is unknown" in found.reason
+        assert "a name in the cue is unknown" in found.reason
     assert told.context(cue, always=True).text
     assert told.recall("What about the violin?", selective=True)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bench.recall import sets
 from spector.language.statements.markers import Speakers
-from spector.recall.need import gate
+from spector.recall.need import need_gate
 
 SMALL_TALK = {
     "greeting": [
@@ -59,14 +59,14 @@ QUESTIONS = [
 
 @pytest.mark.parametrize(("what", "cue"), [(w, c) for w, cues in SMALL_TALK.items() for c in cues])
 def test_small_talk_needs_no_memory(what: str, cue: str) -> None:
-    decision = gate(cue)
+    decision = need_gate(cue)
     assert (decision.needed, decision.reason) == (False, what)
 
 
 @pytest.mark.parametrize("cue", ["/help", " /status ", "/dream", "/model large", "/Clear all"])
 def test_a_slash_command_needs_no_memory(cue: str) -> None:
-    assert not gate(cue).needed
-    assert gate(cue).reason.startswith("slash command /")
+    assert not need_gate(cue).needed
+    assert need_gate(cue).reason.startswith("slash command /")
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,18 @@ def test_a_slash_command_needs_no_memory(cue: str) -> None:
      "/note Ann likes tea and cake", "a / b", "/ what is it", "/search Ann?"],
 )  # fmt: skip
 def test_a_command_that_carries_a_message_is_looked_up(cue: str) -> None:
-    assert gate(cue).needed
+    assert need_gate(cue).needed
 
 
 @pytest.mark.parametrize("cue", ["", "   ", "...", "?!", "👍", "👍🏽🎉", "—", "\n\n", "¯\\_()_/¯"])
 def test_signs_need_no_memory(cue: str) -> None:
-    assert gate(cue) == gate("...")
-    assert not gate(cue).needed
+    assert need_gate(cue) == need_gate("...")
+    assert not need_gate(cue).needed
 
 
 @pytest.mark.parametrize("cue", QUESTIONS)
 def test_a_question_is_looked_up(cue: str) -> None:
-    assert gate(cue).needed
+    assert need_gate(cue).needed
 
 
 @pytest.mark.parametrize(
@@ -96,20 +96,20 @@ def test_a_question_is_looked_up(cue: str) -> None:
     "Happy birthday"],
 )  # fmt: skip
 def test_words_beside_a_phrase_are_not_taken_for_names_too_easily(cue: str) -> None:
-    assert gate(cue).needed == (cue != "good")
+    assert need_gate(cue).needed == (cue != "good")
 
 
 def test_a_known_speaker_may_be_greeted_however_the_name_is_written() -> None:
-    assert gate("hi ann").needed
-    assert not gate("hi ann", ["Ann", "Bob"]).needed
-    assert not gate("sure, ANN!", Speakers.of(["Ann", "Bob"])).needed
-    assert gate("ann", ["Ann"]).needed
+    assert need_gate("hi ann").needed
+    assert not need_gate("hi ann", ["Ann", "Bob"]).needed
+    assert not need_gate("sure, ANN!", Speakers.of(["Ann", "Bob"])).needed
+    assert need_gate("ann", ["Ann"]).needed
 
 
 @given(st.sampled_from(FLAT), st.sampled_from(FLAT))
 def test_small_talk_twice_is_small_talk(one: str, two: str) -> None:
-    assert not gate(f"{one}. {two}").needed
-    assert not gate(f"{one}\n{two}!").needed
+    assert not need_gate(f"{one}. {two}").needed
+    assert not need_gate(f"{one}\n{two}!").needed
 
 
 @given(
@@ -122,18 +122,18 @@ def test_small_talk_twice_is_small_talk(one: str, two: str) -> None:
 )  # fmt: skip
 def test_case_signs_and_emoji_do_not_matter(cue: str, change: object) -> None:
     assert callable(change)
-    assert not gate(change(cue)).needed
+    assert not need_gate(change(cue)).needed
 
 
 @given(st.sampled_from(FLAT), st.sampled_from(QUESTIONS), st.booleans())
 def test_a_question_beside_small_talk_is_looked_up(cue: str, question: str, first: bool) -> None:
     both = f"{question}. {cue}" if first else f"{cue}. {question}"
-    assert gate(both).needed
+    assert need_gate(both).needed
 
 
 @given(st.text())
 def test_any_text_gets_a_decision_with_a_reason(cue: str) -> None:
-    assert gate(cue).reason
+    assert need_gate(cue).reason
 
 
 @pytest.mark.needs_data
@@ -143,5 +143,5 @@ def test_no_cue_of_the_shared_conversations_is_skipped(name: str) -> None:
         questions = sets.load(name).questions
     except sets.NoDataError as error:
         pytest.skip(str(error))
-    skipped = [question.cue for question in questions if not gate(question.cue).needed]
+    skipped = [question.cue for question in questions if not need_gate(question.cue).needed]
     assert skipped == []

@@ -28,7 +28,7 @@ from spector.language.statements.markers import (
 from spector.language.time.ranges import time_range_in
 from spector.language.words.folding import is_turkish, plain
 from spector.recall.hypothetical import hypotheses
-from spector.recall.need import gate
+from spector.recall.need import need_gate
 
 NOW = to_ms("2026-11-22T11:00:00Z")
 SIZE = 10_000
@@ -43,7 +43,7 @@ UNITS = [
     "(", "[shares ", "\\", "in 2023 ", "please ", "whenever ", "dan önce ", "the week of ",
 ]  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
-    "gate": gate, "route": route_cue, "kind": kind_of,
+    "gate": need_gate, "route": route_cue, "kind": kind_of,
     "split": lambda cue: split_cue(cue, ["Ann", "Bob Lee"]),
     "when": lambda cue: time_range_in(cue, NOW, years=range(1900, 2100)),
     "asks": ends_with_question,

@@ -18,7 +18,7 @@ import pytest
 
 import spector
 from spector import Memory
-from spector.search.selection.newer import asks_for_now
+from spector.language.cues.present import asks_for_now
 
 FILL = (
     "The cabin has a tiled stove.", "Retro moved to Thursdays.", "My aunt's dog is called Biscuit.",

@@ -10,6 +10,7 @@ import pytest
 
 from spector.config import Config
 from spector.kernel.contract.profile import get_profile
+from spector.search.view.cue import Cue
 from spector.search.view.plan import query_of
 from spector.search.view.request import EVERYTHING, RecallRequest
 
@@ -22,7 +23,7 @@ def test_an_estimate_never_takes_the_place_of_an_exact_answer(
     exact: bool, configured: float, expected: float
 ) -> None:
     request = RecallRequest(
-        cue=None, vector=None, k=3, selection=EVERYTHING, profile=get_profile("balanced"),
+        cue=Cue(None, None), k=3, selection=EVERYTHING, profile=get_profile("balanced"),
         now_ms=0, exact=exact,
     )
     config = Config(recall_confidence=configured)

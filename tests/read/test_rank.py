@@ -17,15 +17,15 @@ from spector.kernel.contract.evidence import REACH, Ranking
 from spector.kernel.reference.scan import ReferenceKernel
 from spector.search.view.formulas import (
     Around,
+    choose_by_mmr,
     deviation,
-    diverse,
     idf_of,
     length_norm,
-    mixed,
+    mix_neighbours,
     of_forms,
     reciprocal_ranks,
     shares,
-    spread,
+    spread_to_neighbours,
 )
 
 REFERENCE = ReferenceKernel()
@@ -63,7 +63,7 @@ def test_words_are_smeared_over_the_session_and_no_further(
     lengths = rng.integers(1, 50, rows).astype(np.float32)
     around = around_of(groups, rows, ranked)
     found = smeared(counts.astype(np.uint8), shares(lengths, ranking), around, ranking)
-    once = spread(lengths, shares(lengths, ranking), around, ranking)
+    once = spread_to_neighbours(lengths, shares(lengths, ranking), around, ranking)
     whole = np.zeros((1, rows), np.uint8) + lengths.astype(np.uint8)
     again = smeared(whole, shares(lengths, ranking), around, ranking)[0]
     assert once.tolist() == pytest.approx(again.tolist(), rel=1e-4)
@@ -107,7 +107,7 @@ def test_likeness_is_the_cosine_with_the_mixed_vector(rng: np.random.Generator) 
         if sides:
             lengths[row] = float(np.linalg.norm(vectors[row] + share * vectors[sides].sum(axis=0)))
     norms = np.array(lengths, np.float32)
-    found = mixed(vectors @ cue, around, norms, share)
+    found = mix_neighbours(vectors @ cue, around, norms, share)
     for row in range(ranked):
         total = vectors[row].astype(np.float64)
         for side in (around.before[row, 0], around.after[row, 0]):
@@ -171,8 +171,8 @@ def test_ranks_are_reciprocal_ties_go_by_id_and_nothing_has_no_rank() -> None:
 def test_the_next_hit_is_the_best_that_is_not_said_already() -> None:
     scores = np.array([1.0, 0.99, 0.9, 0.5], np.float32)
     vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
-    assert diverse(scores, vectors, 3, 1.0) == [0, 1, 2]
-    assert diverse(scores, vectors, 3, 0.7) == [0, 2, 1]
-    assert diverse(scores, vectors, 9, 0.0)[:2] == [0, 2]
-    assert sorted(diverse(scores, vectors, 9, 0.5)) == [0, 1, 2, 3]
-    assert diverse(scores[:0], vectors[:0], 3, 0.5) == []
+    assert choose_by_mmr(scores, vectors, 3, 1.0) == [0, 1, 2]
+    assert choose_by_mmr(scores, vectors, 3, 0.7) == [0, 2, 1]
+    assert choose_by_mmr(scores, vectors, 9, 0.0)[:2] == [0, 2]
+    assert sorted(choose_by_mmr(scores, vectors, 9, 0.5)) == [0, 1, 2, 3]
+    assert choose_by_mmr(scores[:0], vectors[:0], 3, 0.5) == []

@@ -27,7 +27,7 @@ def _open(*, small: bool = True) -> Memory:
     config = Config(rank_all_records=8192 if small else 50)
     clock = spector.ManualClock(1_800_000_000_000)
     memory = spector.open(":memory:", embedder=FakeEmbedder(DIM), config=config, clock=clock)
-    memory._parts.probes.beside(CUE, make=True)  # as a context does
+    memory._parts.probes.for_cue(CUE, make=True)  # as a context does
     return memory
 
 

@@ -17,8 +17,8 @@ from spector.search.view import features
 def _ask(count: int) -> None:
     rows = np.array([count - 1, 3], np.int64)
     near = np.array([[3, -1], [4, count - 1]], np.int64)
-    assert features.marked(count, [rows, near.ravel()]).tolist() == [3, 4, count - 1]
-    assert features.marked(count, [rows], without=rows[:1]).tolist() == [3]
+    assert features.mark_rows(count, [rows, near.ravel()]).tolist() == [3, 4, count - 1]
+    assert features.mark_rows(count, [rows], without=rows[:1]).tolist() == [3]
     assert features._positions(count, rows, near).tolist() == [[1, 2], [2, 0]]
 
 

@@ -31,7 +31,7 @@ def told(memory: Memory) -> Memory:
 
 
 def signals(memory: Memory, cue: str | None) -> Signals:
-    memory._parts.probes.beside(cue, make=True)  # as a context does
+    memory._parts.probes.for_cue(cue, make=True)  # as a context does
     found = memory.recall(cue).signals
     assert found is not None
     return found
@@ -68,7 +68,7 @@ def test_likeness_is_counted_above_what_questions_about_something_else_reach(
     """The same cosine is much where unrelated questions reach little, and little where they reach
     as much; how alike the memories are to each other does not matter."""
     axes = np.eye(memory.dim, dtype=np.float32)
-    probes = memory._parts.probes.beside("zebra", make=True)
+    probes = memory._parts.probes.for_cue("zebra", make=True)
     assert probes is not None
     cue = axes[0] + 2 * axes[30]
 
@@ -108,7 +108,7 @@ def _note(memory: Memory, n: int) -> int:
 
 def _likeness(memory: Memory) -> float | None:
     cue = np.eye(memory.dim)[0]
-    memory._parts.probes.beside("Where is the zebra?", make=True)
+    memory._parts.probes.for_cue("Where is the zebra?", make=True)
     found = memory.recall("Where is the zebra?", vector=cue).signals
     assert found is not None
     return found.likeness
@@ -181,7 +181,7 @@ def test_the_shipped_probes_are_those_of_the_offline_embedder() -> None:
     embedder = resolve("default")
     probes = Probes(embedder)
     for cue, texts in (("Where is it?", ENGLISH), ("Bu nerede?", TURKISH)):
-        shipped = probes.beside(cue, make=False)
+        shipped = probes.for_cue(cue, make=False)
         assert shipped is not None
         made = np.asarray(embedder.embed(list(texts)), np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
@@ -203,9 +203,9 @@ def test_probes_are_made_once_and_only_for_whoever_judges() -> None:
 
 
 def test_an_embedder_that_fails_and_none_have_no_probes() -> None:
-    assert Probes(None).beside("Where is it?", make=True) is None
-    assert Probes(FailingEmbedder(8)).beside("Where is it?", make=True) is None
-    assert Probes(FakeEmbedder(8)).beside(None, make=True) is None
+    assert Probes(None).for_cue("Where is it?", make=True) is None
+    assert Probes(FailingEmbedder(8)).for_cue("Where is it?", make=True) is None
+    assert Probes(FakeEmbedder(8)).for_cue(None, make=True) is None
 
 
 def test_without_a_vector_there_is_no_likeness() -> None:

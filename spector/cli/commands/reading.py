@@ -115,9 +115,9 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_store(args, "rw" if args.learn else "r") as memory:
-        from spector.search.view import asked_topic, usual_k
+        from spector.recall import default_k, topic_in
 
-        k = args.k or usual_k(asked_topic(cue, ""), _USUAL_K)
+        k = args.k or default_k(topic_in(cue, ""), _USUAL_K)
         hits = memory.recall(cue, k=k, selective=args.selective, **question)
     console.document({"cue": cue, "k": k, "hits": list(hits),
                       "standing": list(hits.standing), "stats": hits.stats,

@@ -17,6 +17,9 @@ from spector.language.cues.intent import (
 from spector.language.cues.long_cue import (
     shorten_cue,
 )
+from spector.language.cues.present import (
+    asks_for_now,
+)
 from spector.language.cues.smalltalk import (
     ASKING,
     FILLERS,
@@ -42,6 +45,7 @@ __all__ = [
     "Kind",
     "Params",
     "Topic",
+    "asks_for_now",
     "is_name",
     "kind_of",
     "route_cue",

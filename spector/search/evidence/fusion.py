@@ -41,7 +41,7 @@ from spector.search.view import (
     idf_of,
     is_unfiltered,
     length_norm,
-    mixed,
+    mix_neighbours,
     reciprocal_ranks,
     unfeatured_hits,
 )
@@ -141,7 +141,7 @@ class Fuser:
             mine = dots[start : start + len(features.rows)]
             start += len(features.rows)
             norms = features.norms(snap, share, self._norms[features.store]) if share else mine
-            out.append(mixed(mine, features.around, norms, share))
+            out.append(mix_neighbours(mine, features.around, norms, share))
         return _joined(out)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from spector._types import I64
 from spector.language.words import Term
 from spector.lexical import Lookup
-from spector.search.evidence.named import Aliased, Name
+from spector.search.evidence.named import AliasMatch, Name
 
 __all__ = ["LexicalQuery"]
 
@@ -18,26 +18,28 @@ class LexicalQuery:
 
     Attributes:
         kind: "fact", "talk" or "request": how much words count.
+        rows: of all stores, also of memories that are gone.
         terms: what is looked up; ``words`` has their postings, by store.
         about: code of the one speaker that the cue is about, by store; -1 for none.
         said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by
             store; -1 for none.
         is_name: the cue is a word or two and no question, see
             `spector.language.cues.intent.is_name`.
-        names: what names memories, see `identifying`.
-        aliased: the aliases of memories that the cue has, see
-            `spector.search.evidence.named.aliased`.
+        names: what names memories, see `identify_names`.
+        aliases: the aliases of memories that the cue has, see
+            `spector.search.evidence.named.match_aliases`.
         proper_names: words with a capital, not at the start of a sentence; of questions of fact.
     """
 
     kind: str
+    rows: int
     terms: tuple[Term, ...]
     words: tuple[Lookup, ...]
     about: tuple[int, ...] = ()
     said_by: tuple[int, ...] = ()
     is_name: bool = False
     names: tuple[Name, ...] = ()
-    aliased: Aliased | None = None
+    aliases: AliasMatch | None = None
     proper_names: tuple[str, ...] = ()
     _df: list[I64] = field(default_factory=list, repr=False, compare=False)
 

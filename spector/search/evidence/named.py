@@ -34,7 +34,9 @@ from spector.lexical import Span, fold_alias, is_typo, name_words, spans, typo_t
 from spector.records import aliases_in
 from spector.search.view import Plan, eligible_rows
 
-__all__ = ["FEW", "Aliased", "Name", "aliased", "identifying", "is_known", "respelled"]
+__all__ = [
+    "FEW", "AliasMatch", "Name", "identify_names", "is_known", "match_aliases", "respell_numbers",
+]  # fmt: skip
 
 
 #: memories that may be asked for by name at once
@@ -65,7 +67,7 @@ _NEAR, _LOOKED_AT = 48, 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Aliased:
+class AliasMatch:
     """The aliases of memories that a cue has.
 
     Attributes:
@@ -79,7 +81,7 @@ class Aliased:
     words: frozenset[str] = frozenset()
     instead: Mapping[str, str] = field(default_factory=dict)
 
-    def corrected(self, text: str) -> str:
+    def correct(self, text: str) -> str:
         """A text with the words of the aliases in place of the cue's slips."""
         if not self.instead:
             return text
@@ -88,13 +90,13 @@ class Aliased:
         )
 
 
-def aliased(plan: Plan, cue: str) -> Aliased:
+def match_aliases(plan: Plan, cue: str) -> AliasMatch:
     """The aliases that a cue has, of memories that pass its filters; of nested names the longest.
 
     A slip is looked for only where one word of the name is in no memory: a word that memories have
     is no slip.
     """
-    nothing = Aliased(tuple([np.zeros(0, np.int64) for _ in plan.views]))
+    nothing = AliasMatch(tuple([np.zeros(0, np.int64) for _ in plan.views]))
     words = name_words(cue) if any(view.has_aliases for view in plan.views) else []
     if not words:
         return nothing
@@ -115,7 +117,7 @@ def aliased(plan: Plan, cue: str) -> Aliased:
     rows = tuple(map(_united, zip(*(named[span] for span in longest), strict=True)))
     if sum(map(len, rows)) > FEW:
         rows = nothing.rows
-    return Aliased(rows, said, instead)
+    return AliasMatch(rows, said, instead)
 
 
 def _united(rows: Sequence[I64]) -> I64:
@@ -253,7 +255,7 @@ class Name(NamedTuple):
         return any(ENGLISH[form] in self.kind or TURKISH[form] in self.kind for form in near)
 
 
-def identifying(words: Analysis, terms: Sequence[Term], df: I64) -> list[Name]:
+def identify_names(words: Analysis, terms: Sequence[Term], df: I64) -> list[Name]:
     """The names in a cue.
 
     An identifier that is joined or a code; a number beside the word for its kind ("order 12") that
@@ -286,7 +288,7 @@ def identifying(words: Analysis, terms: Sequence[Term], df: I64) -> list[Name]:
     return names
 
 
-def respelled(cue: str, is_known: Callable[[str], bool]) -> str:
+def respell_numbers(cue: str, is_known: Callable[[str], bool]) -> str:
     """A cue with its numbers as the memories write them: 4711 for "4,711", "order 4711" for
     "order4711", and the other way round.
 

@@ -55,11 +55,11 @@ def named_rows(
     short = signs or 0 < len(cue.terms) <= _NAME_WORDS
     if cue.is_name and short and (cue.df() > 0).all():
         choices.append(Name(tuple(range(len(cue.terms)))))
-    if not choices and not cue.aliased:
+    if not choices and not cue.aliases:
         return None
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
-    if cue.aliased:
-        rows = cue.aliased.rows
+    if cue.aliases:
+        rows = cue.aliases.rows
         named |= np.concatenate([
             np.isin(each.rows[: len(each)], rows[each.store]) for each in tables
         ])

@@ -91,7 +91,7 @@ class Probes:
         self._vectors: dict[bool, F32] = {}
         self._lock = threading.Lock()
 
-    def beside(self, cue: str | None, *, make: bool) -> F32 | None:
+    def for_cue(self, cue: str | None, *, make: bool) -> F32 | None:
         """(24, dim) f32 unit vectors of the questions in the language of a cue.
 
         None without a cue or an embedder, while that fails, or when they would have to be made and

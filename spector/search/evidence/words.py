@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from spector.language.statements import MARK_VERSION, Speakers, mark_of, names_o
 from spector.language.words import Term, analyse, cue_terms, is_stop
 from spector.lexical import Lookup, WordView, name_words
 from spector.search.evidence.lexical_query import LexicalQuery
-from spector.search.evidence.named import aliased, identifying, is_known, respelled
+from spector.search.evidence.named import identify_names, is_known, match_aliases, respell_numbers
 from spector.search.view import Moved, Plan, Snapshot
 from spector.store.core import Store
 from spector.store.words import Words
@@ -64,12 +65,12 @@ class LexicalChannel:
 
     def query(self, plan: Plan) -> LexicalQuery:
         """The words, names and speakers of a plan's cue, looked up in every store."""
-        request, views, kind = plan.request, plan.views, plan.reading.kind
-        cue, topic, ranking = request.cue or "", request.topic, request.profile.ranking
-        named = aliased(plan, cue) if ranking.by_name else None
+        request, views, kind = plan.request, plan.views, plan.request.reading.kind
+        cue, topic, ranking = request.cue.text or "", request.reading.topic, request.profile.ranking
+        named = match_aliases(plan, cue) if ranking.by_name else None
         text = cue if topic is None else topic.text
         if named is not None:
-            text = respelled(named.corrected(text), partial(is_known, plan))
+            text = respell_numbers(named.correct(text), partial(is_known, plan))
         words = analyse(text)
         terms = cue_terms(words) if plan.word_weight or ranking.by_name else []
         if len(terms) > MAX_TERMS:  # those that say most about which memory is meant
@@ -77,21 +78,28 @@ class LexicalChannel:
             terms = largest.informative(terms, MAX_TERMS)
         looked_up = tuple([_looked_up(view, tuple(terms)) for view in views])
         known = self._speakers(views) if ranking.about else []
+        rows = sum(map(len, views))
+        speakers = [each.speakers for each in known]
         df = sum([lookup.df for lookup in looked_up[1:]], looked_up[0].df)
         said_by = _said_by(known, topic)
         asks_about = known and not any(code >= 0 for code in said_by) and (
             topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
         )
+        names = identify_names(words, terms, df) if ranking.by_name else []
+        subjects = set(map(subject_of, repeat(cue), speakers)) if asks_about else set()
+        cue_is_name = ranking.by_name and topic is None and is_name(cue)
+        proper_names = tuple(names_of(cue)) if kind == "fact" else ()
         return LexicalQuery(
             kind=kind,
+            rows=rows,
             terms=tuple(terms),
             words=looked_up,
-            names=tuple(identifying(words, terms, df)) if ranking.by_name else (),
-            aliased=named,
-            about=_about(known, cue) if asks_about else (),
+            names=tuple(names),
+            aliases=named,
+            about=_codes_of(known, subjects - {None}) if asks_about else (),
             said_by=said_by,
-            is_name=ranking.by_name and topic is None and is_name(cue),
-            proper_names=tuple(names_of(cue)) if kind == "fact" else (),
+            is_name=cue_is_name,
+            proper_names=proper_names,
         )
 
     def known_speakers(self) -> Speakers:
@@ -113,9 +121,8 @@ class LexicalChannel:
         return out
 
 
-def _about(known: Sequence[_Known], cue: str) -> tuple[int, ...]:
-    """Per store the code of the speaker that the cue is about, -1 for none."""
-    names = {subject_of(cue, each.speakers) for each in known} - {None}
+def _codes_of(known: Sequence[_Known], names: Collection[str | None]) -> tuple[int, ...]:
+    """Per store the code of the one speaker, -1 for none, and where there are several names."""
     if len(names) != 1:
         return (-1,) * len(known)
     (name,) = names
@@ -148,7 +155,7 @@ def knows_names(views: Sequence[WordView], query: LexicalQuery) -> bool | None:
         return None
     known = {term.text for term, df in zip(query.terms, query.df().tolist(), strict=True) if df}
     for name in names:
-        if query.aliased and query.aliased.words.issuperset(name_words(name)):
+        if query.aliases and query.aliases.words.issuperset(name_words(name)):
             continue
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]

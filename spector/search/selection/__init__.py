@@ -21,7 +21,6 @@ from spector.search.selection.floods import (
 from spector.search.selection.newer import (
     LOOKED_AT,
     MOST_VERSIONS,
-    asks_for_now,
     extend_series,
     move_newer_first,
     newer_versions,
@@ -52,7 +51,6 @@ __all__ = [
     "WINDOW",
     "Embed",
     "Standing",
-    "asks_for_now",
     "choose_diverse",
     "demote_floods",
     "extend_series",

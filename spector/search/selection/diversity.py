@@ -11,7 +11,7 @@ import numpy as np
 from spector.records import Hit
 from spector.search.selection.origins import origin_of
 from spector.search.selection.rescoring import with_score
-from spector.search.view import candidate_of, diverse, found_of, vectors_of, wording_in
+from spector.search.view import candidate_of, choose_by_mmr, found_of, vectors_of, wording_in
 
 __all__ = [
     "CUT",
@@ -102,13 +102,11 @@ def near_the_best(hits: Sequence[Hit], share: float, tier: str | None = SEMANTIC
     ]
 
 
-def limit_per_session(hits: Sequence[Hit], most: int | None) -> list[Hit]:
-    """Hits in their order without those beyond ``most`` of a session; None leaves all.
+def limit_per_session(hits: Sequence[Hit], most: int) -> list[Hit]:
+    """Hits in their order without those beyond ``most`` of a session.
 
     Memories without a session are each their own.
     """
-    if most is None:
-        return list(hits)
     seen: Counter[str] = Counter()
     out: list[Hit] = []
     for hit in hits:
@@ -126,6 +124,6 @@ def choose_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
     if not hits:
         return []
     scores = np.array([hit.score for hit in hits], np.float32)
-    return [hits[n] for n in diverse(scores, vectors_of(hits), count, weight)]
+    return [hits[n] for n in choose_by_mmr(scores, vectors_of(hits), count, weight)]
 
 

@@ -37,7 +37,7 @@ from spector.search.selection.instructions import (
     instructions_in,
     revoked,
 )
-from spector.search.view import Candidate, Confirmer, Plan, Ranked, Snapshot, make_plan
+from spector.search.view import Candidate, Confirmer, Cue, Plan, Ranked, Snapshot, make_plan
 from spector.tiers import TierRouter
 
 __all__ = ["MOST", "Embed", "Standing"]
@@ -65,7 +65,7 @@ class _Within:
     """The instructions that pass the filters of a recall, but for revoked ones.
 
     Attributes:
-        revoked: their ids. always: rows without a condition. rows: rows with a condition;
+        revoked: their ids. unconditional: rows without a condition. rows: rows with a condition;
             topics: their conditions.
         matrix: (len(rows), dim) f32 unit vectors of the topics, words: theirs; made when they are
             needed.
@@ -73,7 +73,7 @@ class _Within:
 
     found: InstructionTable
     revoked: frozenset[int]
-    always: list[int]
+    unconditional: list[int]
     rows: list[int]
     topics: list[str]
     matrix: F32 | None = None
@@ -125,13 +125,13 @@ class Standing:
 
     # -- at recall ------------------------------------------------------------------------------
 
-    def fitting(self, plan: Plan) -> list[Hit]:
+    def matching(self, plan: Plan) -> list[Hit]:
         """The instructions whose condition the cue is about, most similar first: two for a request,
         one for any other cue."""
         within = self._within(plan)
         if within is None or not within.rows:
             return []
-        is_request = plan.reading.kind is Kind.REQUEST
+        is_request = plan.request.reading.kind is Kind.REQUEST
         scores = self._likeness(plan, within, is_request=is_request)
         chosen = [(score, n) for score, n in zip(scores, within.rows, strict=True) if score > 0]
         # of equal ones the newest, which stand first
@@ -139,13 +139,13 @@ class Standing:
         ordered = [_candidate(within.found, n, score) for score, n in chosen]
         return self._confirmed(plan, ordered, MOST if is_request else 1)
 
-    def always(self, plan: Plan, most: int) -> list[Hit]:
+    def unconditional(self, plan: Plan, most: int) -> list[Hit]:
         """The newest instructions without a condition, newest first; before them those that say
         nothing else."""
         within = self._within(plan)
         if within is None:
             return []
-        rows = sorted(within.always, key=lambda n: not within.found.wholly[n])
+        rows = sorted(within.unconditional, key=lambda n: not within.found.wholly[n])
         return self._confirmed(plan, [_candidate(within.found, n, 0.0) for n in rows], most)
 
     def set_aside(self, plan: Plan, ranked: Ranked) -> Sequence[Candidate]:
@@ -229,10 +229,11 @@ class Standing:
         if not request.replaced:
             drop |= int(Flag.SUPERSEDED)
         request = replace(
-            request, vector=None, profile=get_profile("similarity"), drop_flags=drop
+            request, cue=Cue(request.cue.text, None), profile=get_profile("similarity"),
+            drop_flags=drop,
         )
         return make_plan(
-            plan.snap, plan.views, request, plan.reading, k=plan.k, router=self._router,
+            plan.snap, plan.views, request, k=plan.k, router=self._router,
             scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
         )
 
@@ -278,14 +279,14 @@ class Standing:
 
         By vectors; by words without an embedder, and where the embedder fails.
         """
-        vector = plan.request.vector
+        vector = plan.request.cue.vector
         if vector is not None and self._embed is not None and within.matrix is None:
             within.matrix = self._learn(within.topics)
         if vector is not None and within.matrix is not None:
             values = (dots(within.matrix, vector) / norm(vector)).tolist()
             least = _LEAST[is_request]
         else:
-            cue = _words(plan.request.cue or "")
+            cue = _words(plan.request.cue.text or "")
             if within.words is None:
                 within.words = [_words(each) for each in within.topics]
             values, least = [_share(each, cue) for each in within.words], _WORDS[is_request]

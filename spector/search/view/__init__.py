@@ -8,6 +8,11 @@ from spector.search.view.answer import (
 from spector.search.view.confirm import (
     Confirmer,
 )
+from spector.search.view.cue import (
+    NO_READING,
+    Cue,
+    Reading,
+)
 from spector.search.view.eligible import (
     eligible_rows,
 )
@@ -18,18 +23,18 @@ from spector.search.view.features import (
     all_features,
     features_of,
     header_column,
-    marked,
+    mark_rows,
     mixed_vectors,
     places_of,
     unit_vectors,
 )
 from spector.search.view.formulas import (
     TYPICAL_DEVIATION,
+    choose_by_mmr,
     deviation,
-    diverse,
     idf_of,
     length_norm,
-    mixed,
+    mix_neighbours,
     reciprocal_ranks,
 )
 from spector.search.view.found import (
@@ -54,20 +59,13 @@ from spector.search.view.plan import (
     is_unfiltered,
     make_plan,
 )
-from spector.search.view.reading import (
-    Reading,
-    read_cue,
-)
 from spector.search.view.request import (
     EVERYTHING,
     RecallRequest,
     Selection,
-    asked_topic,
-    by_importance,
     make_selection,
     pinned_request,
     until,
-    usual_k,
     within,
 )
 from spector.search.view.snapshot import (
@@ -81,11 +79,13 @@ from spector.search.view.snapshot import (
 __all__ = [
     "EVERYTHING",
     "NOWHERE",
+    "NO_READING",
     "TYPICAL_DEVIATION",
     "AllowedRecords",
     "Answer",
     "Candidate",
     "Confirmer",
+    "Cue",
     "FeatureTable",
     "Modifier",
     "Moved",
@@ -98,12 +98,10 @@ __all__ = [
     "Snapshot",
     "all_features",
     "allowed_records",
-    "asked_topic",
-    "by_importance",
     "candidate_of",
+    "choose_by_mmr",
     "confine",
     "deviation",
-    "diverse",
     "eligible_rows",
     "features_of",
     "found_of",
@@ -115,20 +113,18 @@ __all__ = [
     "make_plan",
     "make_selection",
     "make_snapshot",
-    "marked",
-    "mixed",
+    "mark_rows",
+    "mix_neighbours",
     "mixed_vectors",
     "patched_snapshot",
     "pinned_request",
     "places_of",
-    "read_cue",
     "reciprocal_ranks",
     "scanned_hits",
     "unfeatured_hits",
     "unit_vectors",
     "units_of",
     "until",
-    "usual_k",
     "vectors_of",
     "within",
     "wording_in",

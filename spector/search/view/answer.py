@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from spector.records import Hit, HitList, ScanStats, Signals
@@ -25,6 +25,10 @@ class Answer:
     signals: Signals | None = None
     standing: tuple[Hit, ...] = ()
     newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def with_hits(self, hits: Sequence[Hit]) -> Answer:
+        """Other hits, with all else that this answer has."""
+        return Answer(tuple(hits), self.stats, self.signals, self.standing, self.newer)
 
     def hit_list(self) -> HitList:
         """The same as a recall returns it."""

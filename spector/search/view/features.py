@@ -21,7 +21,7 @@ from spector.kernel.contract import REACH, Ranking, TermSpread
 from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical import WordView
-from spector.search.view.formulas import Around, of_forms, shares, spread
+from spector.search.view.formulas import Around, of_forms, shares, spread_to_neighbours
 from spector.search.view.snapshot import Snapshot
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "all_features",
     "code_of",
     "features_of",
-    "marked",
+    "mark_rows",
     "mixed_vectors",
     "places_of",
     "unit_vectors",
@@ -97,7 +97,7 @@ class FeatureTable:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
         return self._keep(
             ("spread", ranking.before, ranking.after, ranking.long_words),
-            lambda: spread(self.lengths, self.shares(ranking), self.around, ranking),
+            lambda: spread_to_neighbours(self.lengths, self.shares(ranking), self.around, ranking),
         )
 
     def codes(self) -> NDArray[np.uint64]:
@@ -151,7 +151,7 @@ def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
 def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> FeatureTable:
     """The table of some rows, ascending and once each, and of the rows around them."""
     near = words.neighbours(ranked, REACH)
-    others = marked(len(words), [near.ravel()], without=ranked)
+    others = mark_rows(len(words), [near.ravel()], without=ranked)
     rows = np.concatenate([ranked, others])
     near = np.concatenate([near, words.neighbours(others, REACH)])
     part, slot = places_of(snap, n, words, rows)
@@ -213,7 +213,7 @@ def _give_back(name: str, zeros: NDArray[Any]) -> None:
         setattr(_scratch, name, zeros)
 
 
-def marked(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
+def mark_rows(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
     """Rows below ``count`` that are in any of some arrays and not in ``without``, ascending, once.
 
     -1 stands for no row.

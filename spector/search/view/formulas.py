@@ -20,15 +20,15 @@ from spector.kernel.contract import REACH, Ranking, TermSpread, dots, squared
 __all__ = [
     "TYPICAL_DEVIATION",
     "Around",
+    "choose_by_mmr",
     "deviation",
-    "diverse",
     "idf_of",
     "length_norm",
-    "mixed",
+    "mix_neighbours",
     "of_forms",
     "reciprocal_ranks",
     "shares",
-    "spread",
+    "spread_to_neighbours",
 ]
 
 
@@ -86,7 +86,7 @@ def deviation(likeness: F32) -> np.float32:
     return max(pooled, _LEAST_DEVIATION)
 
 
-def mixed(dots: F32, around: Around, norms: F32, share: float) -> F32:
+def mix_neighbours(dots: F32, around: Around, norms: F32, share: float) -> F32:
     """Cosines with each memory's vector mixed with those of the turns beside it.
 
     Args:
@@ -131,7 +131,7 @@ def shares(lengths: F32, ranking: Ranking) -> F32:
     return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
 
 
-def spread(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
+def spread_to_neighbours(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
     """Values of the ranked rows plus the shares of their neighbours': (n,) float32 from (m,)."""
     n = around.ranked
     given = _padded(values * share)
@@ -175,7 +175,7 @@ def reciprocal_ranks(values: F32, ids: I64, k: float) -> F32:
     return out
 
 
-def diverse(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
+def choose_by_mmr(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
     """Maximal marginal relevance: each next row is the best by score and novelty.
 
     ``weight * score - (1 - weight) * highest cosine with what was chosen`` (Carbonell and Goldstein

@@ -21,7 +21,6 @@ from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import ScanStats
 from spector.search.view.features import code_of
-from spector.search.view.reading import Reading
 from spector.search.view.request import RecallRequest
 from spector.search.view.snapshot import Snapshot
 from spector.store.catalog import SqlFilter
@@ -40,6 +39,7 @@ class Plan:
         query: what the kernel scores, and the gates that it applies.
         word_weight: of the cue's words, in deviations.
         filters: per store, what the catalog must confirm of a candidate; None: nothing.
+        is_filtered: the catalog must confirm something.
         select: ascending positions of the partitions that can hold an answer; None for all.
         mask: (partitions,) the same. partitions: how many there are.
         by_catalog: the catalog alone says what is superseded, not the flags of the partitions.
@@ -51,11 +51,11 @@ class Plan:
     views: tuple[WordView, ...]
     scanner: Scanner
     request: RecallRequest
-    reading: Reading
     k: int
     query: Query
     word_weight: float
     filters: tuple[SqlFilter | None, ...]
+    is_filtered: bool
     select: list[int] | None
     mask: NDArray[np.bool_] | None
     partitions: int
@@ -63,19 +63,20 @@ class Plan:
     is_scoped: bool
     beside: tuple[int, ...] = ()
 
-    @property
-    def is_filtered(self) -> bool:
-        """Whether the catalog has to confirm any candidate."""
-        return any(each is not None for each in self.filters)
-
     def scan(self, count: int, allow: AllowList | None = None) -> ScanResult:
         """The best ``count`` records by the kernel's score."""
         return self.scanner.scan(
             self.snap.table, self.query, count, allow=allow, select=self.select
         )
 
-    def stats(self, result: ScanResult) -> ScanStats:
-        """What a scan says of its phases."""
+    def stats(self, result: ScanResult | None, scored: int = 0) -> ScanStats:
+        """The statistics of a scan; of all records, of which ``scored`` have a score, for None."""
+        if result is None:  # their state forbids the others
+            rows = int(self.snap.table.rows)
+            return ScanStats(
+                scanned=rows, dropped_state=rows - scored, scored=scored,
+                partitions=self.partitions, backend=self.scanner.name,
+            )
         state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
         used = self.partitions if self.select is None else len(self.select)
         return ScanStats(
@@ -87,7 +88,7 @@ class Plan:
 
 
 def make_plan(
-    snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, reading: Reading, *,
+    snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, *,
     k: int, router: TierRouter, scanner: Scanner, config: Config, by_catalog: bool,
     is_scoped: bool | None = None, beside: tuple[int, ...] = (),
 ) -> Plan:
@@ -98,15 +99,16 @@ def make_plan(
     """
     select = _partitions_of(router, snap, request)
     query = query_of(request, config, snap.format_version, by_catalog=by_catalog)
-    weight = request.profile.ranking.words(reading.kind)
+    weight = request.profile.ranking.words(request.reading.kind)
     partitions, mask = len(snap.table), None
+    filters = _conditions(snap, request, by_catalog=by_catalog)
     if select is not None:
         mask = np.zeros(partitions, np.bool_)
         mask[select] = True
     return Plan(
-        snap=snap, views=views, scanner=scanner, request=request, reading=reading, k=k,
+        snap=snap, views=views, scanner=scanner, request=request, k=k,
         query=query, word_weight=weight,
-        filters=_conditions(snap, request, by_catalog=by_catalog),
+        filters=filters, is_filtered=any(filters),
         select=select, mask=mask, partitions=partitions, by_catalog=by_catalog,
         is_scoped=request.is_scoped if is_scoped is None else is_scoped, beside=beside,
     )
@@ -130,7 +132,7 @@ def query_of(
     for mask in any_masks:
         overlap |= mask
     return make_query(
-        now_ms=request.now_ms, vector=request.vector, profile=request.profile,
+        now_ms=request.now_ms, vector=request.cue.vector, profile=request.profile,
         tags_all=tags_all, any_masks=any_masks, overlap_mask=overlap,
         valence_min=request.valence[0], valence_max=request.valence[1],
         event_min_ms=selection.min_ms, event_max_ms=selection.max_ms,

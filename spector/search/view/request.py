@@ -14,13 +14,12 @@ from spector.arguments import parse_range, several
 from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
-    MOST_WEIGHT,
     ScoringProfile,
     scope_tag,
     tags_mask,
 )
-from spector.language.cues import Topic, topic_of
 from spector.language.time import Span
+from spector.search.view.cue import NO_READING, Cue, Reading
 from spector.store.catalog import (
     LINKED_SQL,
     PINNED_SQL,
@@ -31,8 +30,11 @@ from spector.store.catalog import (
 )
 
 __all__ = [
-    "EVERYTHING", "RecallRequest", "Selection", "asked_topic", "by_importance", "make_selection",
-    "pinned_request", "usual_k",
+    "EVERYTHING",
+    "RecallRequest",
+    "Selection",
+    "make_selection",
+    "pinned_request",
 ]  # fmt: skip
 
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
@@ -68,7 +70,7 @@ class Selection:
         self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
         ended: bool = False, current: bool = False,
     ) -> SqlFilter | None:
-        """The condition that an answer's row must satisfy; None when every row does.
+        """The SQL condition that the row of a hit must satisfy; None when every row does.
 
         With ``now_ms`` records outside their validity window are excluded as well; with
         ``replaced`` also superseded ones whose end of validity is unknown; with ``ended``
@@ -154,7 +156,7 @@ def pinned_request(
     pinned = SqlFilter(PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
                        () if where is None else where.params)  # fmt: skip
     return RecallRequest(
-        cue=None, vector=None, k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
+        cue=Cue(None, None), k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
         now_ms=now_ms, drop_flags=drop_flags, replaced=replaced,
         min_importance=1.0,  # which pinned memories pass: the scan drops nearly all others
     )
@@ -164,12 +166,12 @@ def pinned_request(
 class RecallRequest:
     """The parsed arguments of one recall; what a search makes of them is its `Plan`."""
 
-    cue: str | None
-    vector: NDArray[np.float32] | None
+    cue: Cue
     k: int
     selection: Selection
     profile: ScoringProfile
     now_ms: int
+    reading: Reading = NO_READING
     valence: tuple[int, int] = (-128, 127)
     min_importance: float = 0.0
     mood: int = 0
@@ -178,22 +180,16 @@ class RecallRequest:
     category_mask: int = 0
     exact: bool = False
     lexical: bool = True
-    #: what held then is wanted, also what has been superseded since
+    #: also memories that were valid at ``now_ms`` and have been superseded since
     replaced: bool = False
-    #: weight of relevance against newness (maximal marginal relevance); None: relevance alone
+    #: weight of relevance against diversity (maximal marginal relevance); None: relevance alone
     mmr: float | None = None
     #: hits of one session at most; None: any number
     per_session: int | None = None
-    #: how things are is asked, so of two statements the newer one comes first
-    newest: bool = False
-    #: (p, dim) f32 unit vectors of questions about something else; None where there are none
+    #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
     #: share of the best score that a hit of the semantic tier must have; 0: any
     cut: float = 0.0
-    #: "fact", "talk" or "request"; "" for what the cue looks like
-    kind: str = ""
-    #: what a cue about the conversation is about; None for any other cue
-    topic: Topic | None = None
 
     @property
     def gates(self) -> tuple[object, ...]:
@@ -206,7 +202,7 @@ class RecallRequest:
     @property
     def ranks_by_evidence(self) -> bool:
         """Whether words, people and dates count beside the kernel's score."""
-        return self.cue is not None and self.lexical and bool(self.profile.w_lexical)
+        return self.cue.text is not None and self.lexical and bool(self.profile.w_lexical)
 
     @property
     def is_scoped(self) -> bool:
@@ -217,18 +213,14 @@ class RecallRequest:
         )
 
     @property
-    def is_survey(self) -> bool:
-        """Whether the cue asks for all there is ("what do you know about me?")."""
-        return self.topic is not None and self.topic.is_survey
-
-    @property
     def is_wide(self) -> bool:
-        """Whether the hits are to cover a topic between them, not each to answer."""
-        return self.mmr is not None or (self.topic is not None and self.topic.wants_many)
+        """Whether the hits cover a topic together, rather than answer each by itself."""
+        topic = self.reading.topic
+        return self.mmr is not None or (topic is not None and topic.wants_many)
 
 
 def within(selection: Selection, time: Span) -> Selection | None:
-    """What of a selection is from a time; None when their times do not meet."""
+    """The part of a selection that is from a time; None when their times do not overlap."""
     start, end = time
     low = start if selection.min_ms is None else max(start, selection.min_ms)
     high = end if selection.max_ms is None else min(end, selection.max_ms)
@@ -275,28 +267,7 @@ def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
 
 
 def until(selection: Selection, moment_ms: int | None) -> Selection:
-    """What of a selection had happened by a moment; all of it for None."""
+    """The part of a selection that had happened by a moment; all of it for None."""
     if moment_ms is None or (selection.max_ms is not None and selection.max_ms <= moment_ms):
         return selection
     return replace(selection, max_ms=moment_ms + 1)
-
-
-def asked_topic(cue: str | None, kind: str) -> Topic | None:
-    """What a cue about the conversation is about; None for one that is not, or said to be talk."""
-    if cue is None or kind not in ("", "fact"):
-        return None
-    topic = topic_of(cue)
-    return topic if topic.kind else None
-
-
-def usual_k(topic: Topic | None, usual: int) -> int:
-    """The default number of hits: twice as many for an order of events or a summary."""
-    return 2 * usual if topic is not None and topic.wants_many else usual
-
-
-def by_importance(profile: ScoringProfile) -> ScoringProfile:
-    """A profile for cues without a vector: the weight of similarity goes to importance."""
-    if profile.fusion == "multiplicative":
-        return profile
-    importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
-    return replace(profile, w_similarity=0.0, w_importance=importance)

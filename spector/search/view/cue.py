@@ -1,0 +1,50 @@
+"""The cue of a recall, and what the rules of language read in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.cues import Kind, Topic
+from spector.language.time import Span
+
+__all__ = ["NO_READING", "Cue", "Reading"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cue:
+    """A text, a vector (dim,) f32, or both; neither ranks by strength alone."""
+
+    text: str | None
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A cue as the rules of language read it; no store is asked.
+
+    Attributes:
+        kind: as the caller named it, or by the wording.
+        topic: of a cue about the conversation ("what did I say about ..."); None for any other.
+        asks_for_now: it asks how things are, so of two statements the newer one comes first.
+        span: the stretch of time that it names, widened by the time zones; None without one.
+        record_id: the id that it is, if it is one and nothing else.
+    """
+
+    kind: Kind
+    topic: Topic | None = None
+    asks_for_now: bool = False
+    span: Span | None = None
+    record_id: int | None = None
+
+    @property
+    def is_survey(self) -> bool:
+        """Whether it asks for all there is ("what do you know about me?")."""
+        return self.topic is not None and self.topic.is_survey
+
+
+#: of a recall without a text
+NO_READING: Final = Reading(Kind.FACT)
