@@ -39,7 +39,15 @@ from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 from spector.upkeep import Keeper, has_one_user
-from spector.write import Changer, Forgetter, Speakers, Updater, WriteContext, Writer
+from spector.write import (
+    Changer,
+    Forgetter,
+    KnowledgeWriter,
+    Speakers,
+    Updater,
+    WriteContext,
+    Writer,
+)
 
 __all__ = ["open_memory_at"]
 
@@ -169,6 +177,7 @@ def _make_parts(
         writer=writer, updater=Updater(context, writer, note_writes=note_writes),
         changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
+        knowledge=KnowledgeWriter(context, writer, changer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
     )

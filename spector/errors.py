@@ -10,6 +10,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     |   +-- DimensionMismatchError          vector length differs from the store's
     |   +-- UnknownArgumentError (TypeError)  a verb has no argument of this name
     |   +-- UnknownTierError (KeyError)     no such tier is registered
+    |   +-- UnknownRelationError (KeyError) no such kind of relation is registered
     |   +-- ImportFormatError               a file to import is not what it claims to be
     |   +-- SupersededRecordError           another memory took its place already
     +-- UnknownRecordError (KeyError)       no live record has this id
@@ -72,6 +73,7 @@ __all__ = [
     "SupersededRecordError",
     "UnknownArgumentError",
     "UnknownRecordError",
+    "UnknownRelationError",
     "UnknownTierError",
 ]
 
@@ -152,6 +154,10 @@ class UnknownArgumentError(InvalidInputError, TypeError):
 
 class UnknownTierError(InvalidInputError, KeyError):
     """No tier of this name is registered."""
+
+
+class UnknownRelationError(InvalidInputError, KeyError):
+    """No kind of relation has this name."""
 
 
 class ImportFormatError(InvalidInputError):

@@ -58,12 +58,13 @@ class Forgetting:
 
 
 def _manner(
-    *, purge: Any, verify: Any, include_protected: Any, skip_protected: Any
+    *, purge: Any, verify: Any, include_protected: Any, skip_protected: Any, cascade: Any = True
 ) -> Manner:
     manner = Manner(
         purge=truth(purge, "purge"), verify=truth(verify, "verify"),
         include_protected=parse_switch(include_protected, "include_protected"),
         skip_protected=parse_switch(skip_protected, "skip_protected"),
+        cascade=parse_switch(cascade, "cascade"),
     )
     if manner.include_protected and manner.skip_protected:
         raise InvalidInputError(

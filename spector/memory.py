@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from spector.arguments import id_of, parse_as_of, parse_switch
 from spector.config import Layout
 from spector.errors import InvalidInputError, UnknownRecordError
+from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile
 from spector.layout import Flag
 from spector.messages import made_by, no_attribute, truth, with_hints, with_keywords
 from spector.parts import Parts
-from spector.process import Sole, Steps, at_exit, verb
+from spector.process import Steps, at_exit, verb
 from spector.recall import Context, RareArguments, RecallArguments, RecallOptions
 from spector.records import (
     MAX_PROBLEMS,
@@ -45,7 +46,7 @@ Id = str | None
 
 
 @with_hints
-class Memory(Sole):
+class Memory(Faceted):
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
     Verbs that name a memory take its ``id``, a hit or a record. ``user_id``, ``agent_id`` and
@@ -202,7 +203,7 @@ class Memory(Sole):
     def forget(
         self, target: Memories | ForgetReport | Mapping[str, Any] | None = None, *,
         purge: bool = False, verify: bool = False, include_protected: bool = False,
-        skip_protected: bool = False, user_id: Id = None, agent_id: Id = None,
+        skip_protected: bool = False, cascade: bool = True, user_id: Id = None, agent_id: Id = None,
         session_id: Id = None, **selection: Any,
     ) -> ForgetReport:
         """Forget memories: at once for every reader, and later from the files.
@@ -213,13 +214,12 @@ class Memory(Sole):
         Args:
             target: an id, hit or record, several of them, the report of another ``forget``, or a
                 metadata filter (like ``where``).
-            purge: erase them, and all else that was forgotten, from every file before returning;
-                ``report.receipt`` says what was done and what cannot be. Ids may name memories that
-                were forgotten before; before a filter the catalog is checked.
+            purge: erase them, and all that was forgotten before, from every file before returning;
+                ``report.receipt`` says what was done and what cannot be.
             verify: with ``purge``: then search every byte of every file for their texts, metadata,
                 tags, labels and vectors, and the full text for their words. Refuses ids that were
                 forgotten before: the words to search for are gone.
-            include_protected: pinned and immutable memories, too.
+            include_protected: pinned and immutable ones too. cascade: what is made of no other too.
             skip_protected: of named ids, keep the immutable ones and forget the rest.
             user_id, agent_id, session_id: with ids a guard, else part of the selection. The receipt
                 names memories of this scope only, and none that was forgotten before.
@@ -237,7 +237,7 @@ class Memory(Sole):
         self._parts.access.ensure(write=True)
         return self._parts.forgetting.forget(
             target, selection, (user_id, agent_id, session_id), purge=purge, verify=verify,
-            include_protected=include_protected, skip_protected=skip_protected,
+            include_protected=include_protected, skip_protected=skip_protected, cascade=cascade,
         )
 
     @verb

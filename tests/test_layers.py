@@ -78,7 +78,9 @@ MAY_CONNECT = {
 
 #: rooms that know the catalog's tables
 MAY_KNOW_TABLES = tuple(
-    f"spector/store/{room}/" for room in ("catalog", "sqlite", "integrity", "erasure", "repair")
+    f"spector/store/{room}/" for room in (
+        "catalog", "payloads", "sqlite", "integrity", "erasure", "repair",
+    )
 )
 #: any other room -> texts of SQL that it may have at most; a number may only shrink, and what
 #: leaves goes into a function of store/catalog

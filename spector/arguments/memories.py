@@ -29,7 +29,18 @@ from spector.language.words import normalize_unicode
 from spector.lexical import name_words
 from spector.messages import counted, items_of, said, shown
 from spector.process import keeps
-from spector.records import ALIAS_CHARS, MOST_ALIASES, Hit, MemoryRecord, UserSummary
+from spector.records import (
+    ALIAS_CHARS,
+    MOST_ALIASES,
+    Concept,
+    FactRecord,
+    Hit,
+    Learning,
+    MemoryRecord,
+    Procedure,
+    Statistic,
+    UserSummary,
+)
 
 __all__ = [
     "SCOPES",
@@ -268,9 +279,13 @@ def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:
     return {name: check_scope(value, name, config) for name, value in move_to.items()}
 
 
+#: what facets return: each is a memory, and has its id
+_KNOWLEDGE: Final = (FactRecord, Procedure, Learning, Concept, Statistic)
+
+
 def id_of(target: Any) -> Any:
-    """The id of a hit or record, as an int where it is one; anything else as it is."""
-    if isinstance(target, (Hit, MemoryRecord)):
+    """The id of a hit, a record or an item of knowledge, as an int; anything else as it is."""
+    if isinstance(target, (Hit, MemoryRecord, *_KNOWLEDGE)):
         return target.id
     return int(target) if isinstance(target, np.integer) else target
 

@@ -21,7 +21,7 @@ from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
-from spector.write import Changer, Forgetter, Updater, Writer
+from spector.write import Changer, Forgetter, KnowledgeWriter, Updater, Writer
 
 __all__ = ["Parts"]
 
@@ -51,6 +51,7 @@ class Parts:
     changer: Changer
     forgetter: Forgetter
     forgetting: Forgetting
+    knowledge: KnowledgeWriter
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

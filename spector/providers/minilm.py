@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from spector.errors import EmbeddingError, ModelFileError, StoreError
 from spector.process import is_short_of_memory, open_given, said_as_memory_error
 from spector.providers.validate import check_texts
-from spector.providers.wordpiece import CLS_ID, SEP_ID, WordPiece
+from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
 __all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
 
@@ -97,6 +97,15 @@ class MiniLMEmbedder:
             slab = texts[start : start + SLAB_TEXTS]
             out[start : start + len(slab)] = model.embed(slab, first=start)
         return out
+
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """``n`` words of one text -> (n, 384) float32, each word in the context of the others.
+
+        A word's vector is the mean of its tokens' last hidden states. Words beyond 254 tokens get
+        zeros: a caller splits longer texts.
+        """
+        out = np.zeros((len(words), DIM), dtype=np.float32)
+        return self._load().word_vectors(words, out) if words else out
 
     def _load(self) -> _LoadedModel:
         """The loaded model; loaded again in a forked child, where its threads do not exist."""
@@ -194,8 +203,27 @@ class _LoadedModel:
             self._pool = None
             return None
 
+    def word_vectors(
+        self, words: Sequence[str], out: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Fill (n, 384) with the mean of each word's token vectors."""
+        pieces = [self._tokens.encode(word) or [UNK_ID] for word in words]
+        ids = np.array([each for word in pieces for each in word][:WINDOW_TOKENS], dtype=np.uint16)
+        hidden, at = self._hidden([(0, ids)])[0], 1
+        for row, word in zip(out, pieces, strict=True):
+            if at + len(word) > len(ids) + 1:
+                break
+            row[:] = hidden[at : at + len(word)].mean(axis=0)
+            at += len(word)
+        return out
+
     def _run(self, batch: list[_Window]) -> NDArray[np.float32]:
         """Windows of one length -> (n, 384) float32, the sum over each window's tokens."""
+        pooled: NDArray[np.float32] = self._hidden(batch).sum(axis=1)
+        return pooled
+
+    def _hidden(self, batch: list[_Window]) -> NDArray[np.float32]:
+        """Windows of one length -> (n, length + 2, 384) float32: last hidden states."""
         length = len(batch[0][1]) + 2
         ids = np.empty((len(batch), length), dtype=np.int64)
         ids[:, 0] = CLS_ID
@@ -216,8 +244,7 @@ class _LoadedModel:
                 f"onnxruntime failed on {len(batch)} texts of {length} tokens: {error}",
                 hint="nothing was stored; try again with fewer texts at a time",
             ) from error
-        pooled: NDArray[np.float32] = hidden.sum(axis=1)
-        return pooled
+        return hidden
 
 
 def _windows(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:

@@ -20,6 +20,12 @@ from spector.write.forgetting import (
     Forgetter,
     Manner,
 )
+from spector.write.knowledge import (
+    Committed,
+    KnowledgeWriter,
+    Prepared,
+    UnpreparedError,
+)
 from spector.write.reembed import (
     reembed_store,
 )
@@ -39,13 +45,17 @@ from spector.write.writer import (
 __all__ = [
     "FIELDS",
     "Changer",
+    "Committed",
     "Draft",
     "Forgetter",
+    "KnowledgeWriter",
     "Manner",
     "Memories",
     "MemoryFields",
     "Named",
+    "Prepared",
     "Speakers",
+    "UnpreparedError",
     "Updater",
     "WriteContext",
     "Writer",

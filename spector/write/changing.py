@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from spector.arguments import id_of
@@ -10,7 +10,7 @@ from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, newer_than
 from spector.store.catalog import rows as catalog_rows
-from spector.store.core import Store, to_record
+from spector.store.core import Store, Transaction, to_record
 from spector.tiers import TierStore, unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -74,6 +74,12 @@ class Changer:
         move utility by ``utility_rate`` towards 1 or 0 (Cognitive Memory v9), count an access and
         restart the forgetting curve.
         """
+        record = self.change([id_of(target)], self.reinforcing(success), scope)[0]
+        self._note_writes(1)
+        return self._parts.finder.within(record, scope)
+
+    def reinforcing(self, success: bool) -> Change:
+        """The change of one use that helped, or misled; see `reinforce`."""
         config, now_ms = self._parts.config, self._parts.clock.now_ms()
         now_s = max(0, min(_MAX_U32, now_ms // 1000))
 
@@ -91,9 +97,7 @@ class Changer:
             header["last_access_s"] = _last_access(header, now_s)
             return True
 
-        record = self.change([id_of(target)], change, scope)[0]
-        self._note_writes(1)
-        return self._parts.finder.within(record, scope)
+        return change
 
     def note_use(self, ids: Sequence[int], scope: Scope = ANYBODY) -> None:
         """Count that memories were recalled together: an access, now, and 2 % more stability.
@@ -149,6 +153,20 @@ class Changer:
                             tx.set_mutable(row.segment_id, row.slot, block)
                         catalog_rows.set_mutable(tx.connection, [(r.id, b) for r, b in staged])
         return [out[record_id] for record_id in ids]
+
+    def stage(self, tx: Transaction, changes: Collection[tuple[int, Change]]) -> None:
+        """Changes of mutable halves as part of a transaction of the durable store."""
+        store = self._parts.router.durable_store()
+        rows = store.catalog.fetch([record_id for record_id, _ in changes])
+        for record_id, change in changes:
+            row = rows.get(record_id)
+            if row is None:
+                raise unknown(record_id)
+            tier, header = self._header(store, row)
+            if change(header, to_record(row, header, tier.name)):
+                block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+                tx.set_mutable(row.segment_id, row.slot, block)
+                catalog_rows.set_mutable(tx.connection, [(row.id, block)])
 
     def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
         header = current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]

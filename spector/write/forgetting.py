@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, PartitionCorruptError
+from spector.knowledge import KnowledgeReader, derived_of
 from spector.layout import MUTABLE_DTYPE, Flag
 from spector.records import ForgetReport
 from spector.store.catalog import Row, Scope
 from spector.store.catalog import rows as catalog_rows
-from spector.store.core import Store
+from spector.store.core import Store, Transaction
 from spector.store.erasure import Needles, note_erasure
 from spector.store.files import Bytes
 from spector.store.integrity import refuse_damage
+from spector.store.payloads import delete_owned
 from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
 from spector.write.row_state import with_flag
 
-__all__ = ["Forgetter", "Manner"]
+__all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
 
 #: ids that an error names
 _MOST_NAMED = 1000
@@ -36,6 +38,20 @@ class Manner(NamedTuple):
     verify: bool = False
     include_protected: bool = False
     skip_protected: bool = False
+    #: what is derived from nothing else goes, too
+    cascade: bool = True
+
+
+class Doomed(NamedTuple):
+    """What a call forgets: rows by store, and what goes with them."""
+
+    rows: dict[Store, list[Row]]
+    #: ids that were asked for and stay, because they are protected
+    kept: list[int]
+    #: ids that have no other source: they go, too, or stay with ``cascade=False``
+    derived: list[int]
+    #: entities and associations that nothing is left of
+    items: set[int]
 
 
 class Forgetter:
@@ -78,12 +94,15 @@ class Forgetter:
     def _forget(
         self, ids: list[int], manner: Manner, *, named: bool
     ) -> tuple[ForgetReport, Needles | None]:
-        purge, verify, included, skipped = manner
-        how = {"named": named, "include_protected": included, "skip_protected": skipped}
+        purge, verify, included, skipped, cascade = manner
+        how = {
+            "named": named, "include_protected": included, "skip_protected": skipped,
+            "cascade": cascade,
+        }  # fmt: skip
         needles = None
         if verify:
-            doomed, _ = self.to_forget(ids, **how)
-            needles = self._needles_of(row.id for rows in doomed.values() for row in rows)
+            doomed = self.to_forget(ids, **how)
+            needles = self._needles_of(row.id for rows in doomed.rows.values() for row in rows)
         report = self.forget(ids, at_once=purge, **how)
         self._note_writes(len(report))
         return report, needles
@@ -101,7 +120,7 @@ class Forgetter:
 
     def forget(
         self, ids: Iterable[int], *, named: bool, at_once: bool = False,
-        include_protected: bool = False, skip_protected: bool = False,
+        include_protected: bool = False, skip_protected: bool = False, cascade: bool = True,
     ) -> ForgetReport:
         """Delete records: their rows at once, their bytes are tombstoned until compaction.
 
@@ -112,23 +131,26 @@ class Forgetter:
         """
         due_ms = 0 if at_once else self._parts.erasure_due_ms()
         with self._parts.exclusive():
-            doomed, kept = self.to_forget(
+            doomed = self.to_forget(
                 ids, named=named, include_protected=include_protected,
-                skip_protected=skip_protected,
+                skip_protected=skip_protected, cascade=cascade,
             )
-            for store, rows in doomed.items():
-                self._delete(store, rows, due_ms)
-        gone = sorted(row.id for rows in doomed.values() for row in rows)
-        waits = not at_once and any(store.files.durable for store in doomed)
+            for store, rows in doomed.rows.items():
+                self._delete(store, rows, due_ms, doomed.items)
+        gone = {row.id for rows in doomed.rows.values() for row in rows}
+        waits = not at_once and any(store.files.durable for store in doomed.rows)
         return ForgetReport(
-            ids=tuple(gone), protected=tuple(kept), due=from_ms(due_ms) if waits else None
-        )
+            ids=tuple(sorted(gone)), protected=tuple(doomed.kept),
+            derived=tuple(each for each in doomed.derived if each in gone),
+            without_source=tuple(each for each in doomed.derived if each not in gone),
+            due=from_ms(due_ms) if waits else None,
+        )  # fmt: skip
 
     def to_forget(
         self, ids: Iterable[int], *, named: bool, include_protected: bool = False,
-        skip_protected: bool = False,
-    ) -> tuple[dict[Store, list[Row]], list[int]]:
-        """Rows that `forget` deletes, by store, and ids that it keeps. The caller has the lock.
+        skip_protected: bool = False, cascade: bool = True,
+    ) -> Doomed:
+        """What `forget` deletes, and what it keeps. The caller has the lock.
 
         Records that were ``named`` by id: a pin does not hold them; immutable ones are kept with
         ``skip_protected``, and refused without. Records that a filter found are kept when they are
@@ -150,27 +172,59 @@ class Forgetter:
             raise unknown(min(missing))
         holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
         kept = [] if include_protected else [
-            i for i, (_, row) in found.items()
-            if int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"]) & holds
+            i for i, (_, row) in found.items() if flags_of(row) & holds
         ]
         if named and kept and not skip_protected:
             raise _immutable(sorted(kept))
         doomed: dict[Store, list[Row]] = {}
         for store, row in (found[i] for i in sorted(found.keys() - set(kept))):
             doomed.setdefault(store, []).append(row)
-        return doomed, sorted(kept)
+        derived, items, safe = self._derived(doomed, include_protected)
+        if cascade and derived:
+            durable = self._parts.router.durable_store()
+            doomed.setdefault(durable, []).extend(row for row in derived if row.id not in safe)
+        return Doomed(
+            doomed, sorted({*kept, *safe} if cascade else kept), [row.id for row in derived], items
+        )
 
-    def _delete(self, store: Store, rows: list[Row], due_ms: int) -> None:
+    def _derived(
+        self, doomed: Mapping[Store, list[Row]], include_protected: bool
+    ) -> tuple[list[Row], set[int], set[int]]:
+        """Rows that are derived from nothing but what goes, items that go, ids of protected ones.
+        """
+        store = self._parts.router.durable_store()
+        gone = {row.id for row in doomed.get(store, ())}
+        with store.catalog.latest() as db:
+            found = derived_of(KnowledgeReader(db, store.catalog.path), gone)
+        rows = sorted(store.catalog.fetch(sorted(found.memories)).values(), key=lambda r: r.id)
+        holds = Flag.NONE if include_protected else Flag.IMMUTABLE | Flag.PINNED
+        safe = {row.id for row in rows if flags_of(row) & holds}
+        return rows, found.items, safe
+
+    def _delete(self, store: Store, rows: list[Row], due_ms: int, items: Collection[int]) -> None:
         if not rows:
             return
         heirs = supersede.inherited(store, rows)
         with store.transaction() as tx:
             supersede.apply(tx, heirs)
-            for row in rows:
-                tx.tombstone(row.segment_id, row.slot, with_flag(row.mutable, Flag.TOMBSTONE))
-            catalog_rows.delete_rows(tx.connection, rows)
-            note_erasure(tx.connection, [row.id for row in rows], due_ms)
+            stage_deletion(tx, rows, due_ms, items)
         self._parts.speakers.forget()
+
+
+def stage_deletion(
+    tx: Transaction, rows: Sequence[Row], due_ms: int, items: Collection[int] = ()
+) -> None:
+    """The death of records as part of a transaction, with all that depends on them."""
+    for row in rows:
+        tx.tombstone(row.segment_id, row.slot, with_flag(row.mutable, Flag.TOMBSTONE))
+    catalog_rows.delete_rows(tx.connection, rows)
+    delete_owned(tx.connection, items)
+    note_erasure(tx.connection, [row.id for row in rows], due_ms)
+
+
+def flags_of(row: Row) -> int:
+    """The flags of a record, as the catalog has them."""
+    return int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"])
 
 
 def _immutable(ids: Sequence[int]) -> ImmutableRecordError:

@@ -34,6 +34,7 @@ from spector.store.catalog import (
 )
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction
+from spector.store.payloads import note_holding
 from spector.write.drafts import Draft
 
 __all__ = [
@@ -323,6 +324,9 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
             tx.hide()
             tx.set_mutable(row.segment_id, row.slot, row.mutable)
         catalog_rows.update_row(tx.connection, change.before, row)
+    note_holding(
+        tx.connection, {each.after.id: not _was_ended(each.after) for each in changes}
+    )
 
 
 def _was_ended(row: Row) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,15 @@ from numpy.typing import NDArray
 from spector.arguments import SCOPES, id_of, parse_move, parse_vector
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
+from spector.knowledge import (
+    PAYLOAD_FACETS,
+    Changes,
+    Derived,
+    KnowledgeReader,
+    derived_of,
+    plan_new_words,
+    plan_other_user,
+)
 from spector.language.statements import folded_name, speaker_in, words_of
 from spector.layout import MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.messages import reading, refuse_unknown
@@ -19,8 +29,9 @@ from spector.providers import embedded
 from spector.records import NOT_GIVEN, MemoryRecord
 from spector.store.catalog import Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
-from spector.store.core import Store, to_record, verified_image
+from spector.store.core import Store, Transaction, to_record, verified_image
 from spector.store.erasure import note_erasure
+from spector.store.payloads import delete_owned
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -38,6 +49,8 @@ from spector.write.drafts import (
     with_aliases,
 )
 from spector.write.embedding import vectors_of
+from spector.write.forgetting import flags_of, stage_deletion
+from spector.write.knowledge import apply_changes
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
 from spector.write.speakers import (
@@ -226,6 +239,7 @@ class Updater:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
             to_name = namings(store, self._parts.router, earlier, self._parts.config)
+            ties = self._ties(store, row, after)
             with store.transaction() as tx:
                 supersede.apply(tx, others)
                 touched = {record_id, *(other.before.id for other in others)}
@@ -242,11 +256,39 @@ class Updater:
                 else:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
+                ties.apply(tx, self._writer, self._parts)
                 if words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
             self._parts.speakers.forget()
             newer = newer_than(store.catalog, after)
             return to_record(after, encoded.headers[0], tier.name, newer)
+
+    def _ties(self, store: Store, before: Row, after: Row) -> Ties:
+        """What a change of words or of the user does to what is known of a memory.
+
+        Raises:
+            InvalidInputError: It is a fact or another item of knowledge, whose words and user are
+                part of what it is.
+        """
+        if before.text == after.text and before.user_id == after.user_id:
+            return Ties(Changes())
+        with store.catalog.latest() as db:
+            reader, changes = KnowledgeReader(db, store.catalog.path), Changes()
+            sorts = reader.sorts([before.id]).get(before.id, set()) & PAYLOAD_FACETS.keys()
+            if sorts:
+                sort = min(sorts)
+                raise InvalidInputError(
+                    f"memory {before.id} is a {sort}: its text and user do not change by update",
+                    hint=f"use memory.{PAYLOAD_FACETS[sort]}",
+                )
+            if before.user_id != after.user_id:
+                plan_other_user(reader, changes, before.id, after.user_id or "")
+            else:
+                plan_new_words(reader, changes, before.id)
+            gone = derived_of(reader, [before.id]) if changes else Derived(set(), set())
+        rows = list(store.catalog.fetch(sorted(gone.memories)).values())
+        rows = [row for row in rows if not flags_of(row) & (Flag.IMMUTABLE | Flag.PINNED)]
+        return Ties(changes, rows, gone.items)
 
     def _changed_image(
         self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
@@ -281,6 +323,26 @@ class Updater:
                 flags = flags | flag if getattr(draft, name) else flags & ~int(flag)
         header["flags"] = flags
         return reseal(image, store.uuid)
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Rows of knowledge that change with a memory, and what has no source any more."""
+
+    changes: Changes
+    rows: Sequence[Row] = ()
+    items: Collection[int] = ()
+
+    def apply(self, tx: Transaction, writer: Writer, parts: WriteContext) -> None:
+        """Stage them in the transaction of the memory's change."""
+        if not self.changes:
+            return
+        now_ms = parts.clock.now_ms()
+        items = writer.claim_ids(tx, self.changes.items, now_ms) if self.changes.items else []
+        apply_changes(tx, self.changes, {}, items)
+        delete_owned(tx.connection, self.items)
+        if self.rows:
+            stage_deletion(tx, self.rows, parts.erasure_due_ms())
 
 
 def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str, Any]:

@@ -215,6 +215,15 @@ class Writer:
                 out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
 
+    def store_with(
+        self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None,
+        importance: Sequence[float], then: Callable[[Transaction, list[int]], None],
+    ) -> list[MemoryRecord]:
+        """Store drafts of the durable store, embedded before, with what ``then`` adds."""
+        tiers = [self._parts.router[draft.tier] for draft in drafts]
+        store = self._parts.router.durable_store()
+        return self._store_batch(store, drafts, tiers, importance, vectors, (), then)
+
     def _store_batch(
         self,
         store: Store,
@@ -223,10 +232,16 @@ class Writer:
         importance: Sequence[float],
         vectors: NDArray[np.float32] | None,
         to_name: Sequence[Naming],
+        then: Callable[[Transaction, list[int]], None] | None = None,
     ) -> list[MemoryRecord]:
+        """Store drafts of one store in one commit.
+
+        Args:
+            then: called with the transaction and the ids before the commit.
+        """
         now_ms, batch = self._parts.clock.now_ms(), Batch(drafts)
         with store.exclusive(), store.transaction() as tx:
-            ids = self._claim_ids(tx, len(drafts), now_ms)
+            ids = self.claim_ids(tx, len(drafts), now_ms)
             _refuse_future_parents(drafts, ids[0])
             if batch.given("supersedes"):
                 find = self._parts.finder.find
@@ -239,16 +254,18 @@ class Writer:
                 now_ms=now_ms, dim=self._parts.dim, uuid=store.uuid, config=self._parts.config,
             )
             append_batch(tx, tiers, batch, ids, encoded, now_ms)
+            if then is not None:
+                then(tx, ids)
         self._parts.speakers.learn(store, drafts)
         return records_of(batch, ids, [tier.name for tier in tiers], encoded.headers, now_ms)
 
-    def _claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
+    def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
         """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248.
 
         The millisecond counts in the high bits; a clock that stands still or goes back only makes
         the ids count on from the last one.
         """
-        first = self._next_id(now_ms)
+        first = max(self._next_id(now_ms), tx.last_id + 1)
         tx.note_id(first + count - 1)
         return list(range(first, first + count))
 

@@ -14,6 +14,7 @@ from spector.messages import counted
 from spector.process import keeps
 from spector.store.catalog.catalog import id_chunks
 from spector.store.catalog.row_codec import Row, recovery_hint, seal_of
+from spector.store.payloads import delete_owned
 
 __all__ = [
     "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
@@ -158,6 +159,7 @@ def delete_rows(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
                     " forgotten",
                     hint=recovery_hint(None),
                 )
+    delete_owned(db, {row.id for row in found})
 
 
 def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:

@@ -104,6 +104,11 @@ class Transaction:
 
     # -- ids and partitions -------------------------------------------------------------------
 
+    @property
+    def last_id(self) -> int:
+        """The greatest id given out, this transaction's own included."""
+        return self._last_id
+
     def note_id(self, record_id: int) -> None:
         """Record that this id was given out, so that it is never reused."""
         self._last_id = max(self._last_id, record_id)

@@ -62,5 +62,6 @@ def strengths_of(batch: Batch, importance: Sequence[float], config: Config) -> S
         flags[flashbulb] |= int(Flag.FLASHBULB | Flag.PINNED)
         strength[flashbulb] = np.maximum(strength[flashbulb], 0.9)
         growth[flashbulb] = 1.5
+    growth *= np.array(batch.column("growth", 1.0), dtype=np.float64)
     stability = config.initial_stability_days * (0.5 + strength) * growth
     return Strengths(flags, strength, np.minimum(stability, config.max_stability_days))

@@ -115,6 +115,8 @@ class Draft:
     vector: NDArray[np.float32] | None = None
     #: fields of the record's mutable half that an import restores
     restored: Mapping[str, Any] | None = None
+    #: times the usual starting stability: facts keep twice as long, learnings three times
+    growth: float = 1.0
 
 
 def make_draft(

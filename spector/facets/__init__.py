@@ -1,0 +1,51 @@
+"""Public nouns of a memory: what it knows, loaded when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from spector.parts import Parts
+from spector.process import Sole
+
+if TYPE_CHECKING:
+    from spector.facets.facts import Facts
+    from spector.facets.graph import Graph
+
+__all__ = ["FACETS", "Faceted", "Facts", "Graph"]
+
+#: attribute of a memory -> module and class
+FACETS = {"facts": "Facts", "graph": "Graph"}
+
+
+class Faceted(Sole):
+    """What has the facets of a memory as attributes, each made at its first use."""
+
+    _parts: Parts
+
+    def _facet(self, name: str) -> Any:
+        made: dict[str, Any] = self.__dict__.setdefault("_facets", {})
+        found = made.get(name)
+        if found is None:
+            module = import_module(f"spector.facets.{name}")
+            found = made.setdefault(name, getattr(module, FACETS[name])(self._parts))
+        return found
+
+    @property
+    def facts(self) -> Facts:
+        """Statements as subject, predicate and object."""
+        found: Facts = self._facet("facts")
+        return found
+
+    @property
+    def graph(self) -> Graph:
+        """Typed links between memories, and walks over them."""
+        found: Graph = self._facet("graph")
+        return found
+
+
+def __getattr__(name: str) -> Any:
+    for module, each in FACETS.items():
+        if each == name:
+            return getattr(import_module(f"spector.facets.{module}"), each)
+    raise AttributeError(name)

@@ -1,0 +1,113 @@
+"""What every facet does: check that the store may be used, read one moment, name scopes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from spector.arguments import id_of
+from spector.errors import InvalidInputError, UnknownRecordError
+from spector.knowledge import KnowledgeReader
+from spector.messages import items_of
+from spector.parts import Parts
+from spector.process import managed
+from spector.records import MemoryRecord
+from spector.store.catalog import ANYBODY, Scope
+
+__all__ = ["Facet", "ids_of"]
+
+
+class Facet:
+    """A noun of a memory: reads in any mode, changes in ``mode="rw"``.
+
+    ``user_id=None`` restricts nothing, as in a recall; results carry their scope, and nothing is
+    joined across users.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._calls = parts.calls
+
+    @managed
+    def _read(self) -> Iterator[KnowledgeReader]:
+        """What the store knows, in one moment."""
+        self._parts.access.ensure()
+        store = self._parts.store
+        store.view()  # a reading process follows the writer here
+        with store.catalog.reading() as db:
+            yield KnowledgeReader(db, store.catalog.path)
+
+    def _may_write(self) -> None:
+        self._parts.access.ensure(write=True)
+
+    def _scope(self, user_id: Any, agent_id: Any) -> Scope:
+        return self._parts.listing.scope(user_id, agent_id, None)
+
+    def _record(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
+        """A living record of a scope.
+
+        Raises:
+            UnknownRecordError: There is none.
+        """
+        return self._parts.finder.get_within(record_id, scope)
+
+    def _lasting(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
+        """A living record of the store on disk: what a row of knowledge may name.
+
+        Raises:
+            UnknownRecordError: There is none. InvalidInputError: It is of a volatile tier.
+        """
+        record = self._record(record_id, scope)
+        if self._parts.router[record.tier].volatile:
+            raise InvalidInputError(
+                f"memory {record.id} is of the {record.tier} tier, which the process forgets",
+                hint="knowledge names lasting memories: remember it in another tier first",
+            )
+        return record
+
+    def _living(
+        self, ids: Iterable[int], scope: Scope = ANYBODY
+    ) -> dict[int, MemoryRecord]:
+        """Those of the records that live in a scope, in the order of ``ids``."""
+        out: dict[int, MemoryRecord] = {}
+        for each in ids:
+            with contextlib.suppress(UnknownRecordError):
+                out[each] = self._record(each, scope)
+        return out
+
+    def _typed(self, target: Any, sort: str, scope: Scope = ANYBODY) -> int:
+        """The id of a memory that has a payload of a sort.
+
+        Raises:
+            UnknownRecordError: There is no such memory. InvalidInputError: It is of another sort.
+        """
+        record = self._record(id_of(target), scope)
+        with self._read() as reader:
+            sorts = reader.sorts([record.id]).get(record.id, set())
+        if sort not in sorts:
+            found = ", ".join(sorted(sorts)) or "a plain memory"
+            raise InvalidInputError(
+                f"memory {record.id} is no {sort}: {found}",
+                hint=f"pass the id of a {sort}; spector inspect shows what an id is",
+            )
+        return record.id
+
+
+def ids_of(targets: Any, argument: str) -> tuple[int, ...]:
+    """Ids of one or several memories, hits or records, each once.
+
+    Raises:
+        InvalidInputError: Something else is among them.
+    """
+    if targets is None:
+        return ()
+    many = not isinstance(targets, (str, bytes)) and isinstance(targets, Iterable)
+    ids = [id_of(each) for each in (items_of(targets, argument) if many else [targets])]
+    for each in ids:
+        if type(each) is not int or not 0 <= each < 1 << 63:
+            raise InvalidInputError(
+                f"{argument} must be ids, hits or records of memories, not {each!r:.60}",
+                hint=f"write it like {argument}=record.id",
+            )
+    return tuple(dict.fromkeys(ids))

@@ -1,0 +1,283 @@
+"""``memory.facts``: statements as subject, predicate and object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Literal
+
+from spector.arguments import parse_as_of, parse_choice, parse_integer, parse_number, parse_switch
+from spector.clock import from_ms
+from spector.errors import InvalidInputError, UnknownRecordError
+from spector.facets.base import Facet, ids_of
+from spector.knowledge import (
+    Changes,
+    FactToAdd,
+    KnowledgeReader,
+    New,
+    checked_part,
+    fact_steps,
+    folded,
+    plan_fact,
+    sentence,
+)
+from spector.layout import Category
+from spector.process import verb
+from spector.records import FactEdge, FactRecord, ForgetReport, MemoryRecord
+from spector.write import Memories, Prepared, UnpreparedError
+
+__all__ = ["Facts"]
+
+#: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
+_GROWTH = 2.0
+
+
+class Facts(Facet):
+    """Triples with deterministic keys; each is a memory, found and forgotten like any other."""
+
+    @verb
+    def add(
+        self, subject: str, predicate: str, object: str, *, source: Memories | None = None,
+        confidence: float = 0.5, text: str | None = None, importance: float | None = None,
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> FactRecord:
+        """State a fact; one that is known and holds gains confidence from each new source.
+
+        Another value of a predicate that has one value at a time (``lives_in``, ``works_at``, ...,
+        `single_valued`) takes the place of the present one, which ``history`` keeps.
+
+        Args:
+            subject, predicate, object: At most 1,000 characters each; case and accents make no
+                difference in comparisons.
+            source: The memories that state it. They give the fact its scope.
+            confidence: 0..1 for a new fact; each further source adds 0.05.
+            text: How it reads; a sentence of the three parts by default.
+            importance: 0..1; the source's by default.
+
+        Raises:
+            InvalidInputError: A part is empty, or the sources are of several users.
+            UnknownRecordError: A source does not exist.
+        """
+        self._may_write()
+        parts = [checked_part(each, name) for each, name in
+                 ((subject, "subject"), (predicate, "predicate"), (object, "object"))]  # fmt: skip
+        degree = parse_number(confidence, "confidence", low=0.0, high=1.0)
+        sources = ids_of(source, "source")
+        scope = self._scope(user_id, agent_id)
+        records = [self._lasting(each, scope) for each in sources]
+        users = {each.user_id for each in records}
+        if len(users) > 1:
+            raise InvalidInputError(
+                "the sources of a fact are of several users",
+                hint="a fact belongs to one user: add it once for each",
+            )
+        owner = records[0].user_id if records else scope.user_id
+        fact = FactToAdd(
+            subject=parts[0], predicate=parts[1], object=parts[2], scope=owner or "",
+            confidence=degree, sources=sources,
+        )
+        fields: dict[str, Any] = {
+            "tier": "semantic", "category": Category.FACT, "user_id": owner,
+            "agent_id": scope.agent_id if not records else records[0].agent_id,
+            "importance": importance if importance is not None or not records
+            else max(each.importance for each in records),
+            "confidence": min((each.confidence for each in records), default=None),
+        }  # fmt: skip
+        given = {name: value for name, value in fields.items() if value is not None}
+        prepared = [Prepared(text or sentence(*parts), given, _GROWTH)]
+        if self._known(fact):
+            prepared = []  # nothing to embed, unless it goes before the commit
+        made: list[int | New] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes, which = plan_fact(
+                fact, reader, now_ms=now_ms, step=0.05, single_valued=_registered(reader),
+                unchangeable=self._unchangeable(reader, fact),
+            )
+            made[:] = [which]
+            return changes
+
+        try:
+            done = self._parts.knowledge.commit(decide, prepared)
+        except UnpreparedError:  # forgotten between the two looks
+            done = self._parts.knowledge.commit(
+                decide, [Prepared(text or sentence(*parts), given, _GROWTH)]
+            )
+        return self._get(done.id_of(made[0]))
+
+    def _known(self, fact: FactToAdd) -> bool:
+        with self._read() as reader:
+            return bool(reader.facts(scope=fact.scope, fact_key=fact.key, holds=1))
+
+    def _unchangeable(self, reader: KnowledgeReader, fact: FactToAdd) -> set[int]:
+        present = reader.facts(
+            scope=fact.scope, subject=folded(fact.subject), predicate=folded(fact.predicate),
+            holds=1,
+        )  # fmt: skip
+        records = self._living(row["id"] for row in present)
+        return {each.id for each in records.values() if each.pinned or each.immutable}
+
+    @verb
+    def about(
+        self, entity: str, *, limit: int | None = None, learn: bool = False,
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> list[FactRecord]:
+        """Facts that hold and have a name as their subject or object, the surest first."""
+        name = folded(checked_part(entity, "entity"))
+        scope = self._scope(user_id, agent_id)
+        with self._read() as reader:
+            rows = {
+                row["id"]: row for end in ("subject", "object")
+                for row in reader.facts(holds=1, **{end: name})
+            }
+            found = self._made(reader, rows.values(), scope)
+        found.sort(key=lambda each: (-each.confidence, each.id))
+        most = None if limit is None else parse_integer(limit, "limit", low=1)
+        found = found[:most]
+        if parse_switch(learn, "learn") and found:
+            self._may_write()
+            self._parts.changer.note_use([each.id for each in found], scope)
+        return found
+
+    @verb
+    def query(
+        self, *, subject: str | None = None, predicate: str | None = None,
+        object: str | None = None, min_confidence: float = 0.0,
+        as_of: datetime | str | None = None, user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[FactRecord]:
+        """Facts with these parts, oldest first: those that hold, or that held at ``as_of``."""
+        given = {"subject": subject, "predicate": predicate, "object": object}
+        conditions: dict[str, Any] = {
+            name: folded(checked_part(value, name)) for name, value in given.items()
+            if value is not None
+        }
+        least = parse_number(min_confidence, "min_confidence", low=0.0, high=1.0)
+        moment = parse_as_of(as_of)
+        if moment is None:
+            conditions["holds"] = 1
+        with self._read() as reader:
+            rows = [row for row in reader.facts(**conditions) if row["confidence"] >= least]
+            found = self._made(reader, rows, self._scope(user_id, agent_id))
+        if moment is None:
+            return found
+        return [each for each in found if _held_at(each.record, moment)]
+
+    @verb
+    def get(self, fact: Any) -> FactRecord:
+        """A fact by its id, its record, or its key.
+
+        Raises:
+            UnknownRecordError: There is none. InvalidInputError: The memory is no fact.
+        """
+        if isinstance(fact, str):
+            with self._read() as reader:
+                rows = [row for row in reader.facts(fact_key=fact) if row["holds"]]
+            if not rows:
+                raise UnknownRecordError(
+                    f"no fact has the key {fact!r:.60}", hint="facts.query() lists those that hold"
+                )
+            return self._get(rows[0]["id"])
+        return self._get(self._typed(fact, "fact"))
+
+    @verb
+    def forget(self, fact: Any) -> ForgetReport:
+        """Forget a fact; what it was drawn from stays."""
+        self._may_write()
+        return self._parts.forgetting.forget(
+            self._typed(fact, "fact"), {}, (None, None, None), purge=False, verify=False,
+            include_protected=False, skip_protected=False,
+        )
+
+    @verb
+    def traverse(
+        self, entity: str, *, hops: int = 3, direction: Literal["both", "out", "in"] = "both",
+        limit: int = 1000, user_id: str | None = None, agent_id: str | None = None,
+    ) -> list[FactEdge]:
+        """Facts around a name, breadth-first from subject to object and back, each once."""
+        name = checked_part(entity, "entity")
+        hops = parse_integer(hops, "hops", low=1, high=16)
+        direction = parse_choice(direction, "direction", "both", "out", "in")
+        most = parse_integer(limit, "limit", low=1)
+        scope = self._scope(user_id, agent_id)
+        out: list[FactEdge] = []
+        with self._read() as reader:
+            users = {
+                row["scope"] for end in ("subject", "object")
+                for row in reader.facts(holds=1, **{end: folded(name)})
+            }
+            for user in sorted(users):
+                if scope.user_id not in (None, user):
+                    continue
+                for row, hop in fact_steps(
+                    reader, name, user, hops=hops, direction=direction, limit=most - len(out)
+                ):
+                    said = row["json"]
+                    out.append(FactEdge(
+                        said["subject"], said["predicate"], said["object"], row["id"], hop
+                    ))  # fmt: skip
+                if len(out) >= most:
+                    break
+        if scope.agent_id is not None:
+            living = self._living((each.fact_id for each in out), scope)
+            out = [each for each in out if each.fact_id in living]
+        return out
+
+    @verb
+    def single_valued(self, *predicates: str) -> frozenset[str]:
+        """Register predicates that have one value at a time; returns all that are registered."""
+        names = {folded(checked_part(each, "predicate")).replace(" ", "_") for each in predicates}
+        if names:
+            self._may_write()
+
+            def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+                changes = Changes()
+                for name in sorted(names - set(_registered(reader))):
+                    item = changes.new_item()
+                    about = json.dumps({"name": name}, ensure_ascii=False)
+                    changes.put("item", item_id=item, sort="predicate", scope="", json=about)
+                return changes
+
+            self._parts.knowledge.commit(decide)
+        with self._read() as reader:
+            return _registered(reader)
+
+    def _get(self, fact_id: int) -> FactRecord:
+        with self._read() as reader:
+            found = self._made(reader, reader.facts(id=fact_id), self._scope(None, None))
+        if not found:
+            raise UnknownRecordError(
+                f"there is no fact with id {fact_id}", hint="it may have been forgotten"
+            )
+        return found[0]
+
+    def _made(
+        self, reader: KnowledgeReader, rows: Iterable[dict[str, Any]], scope: Any
+    ) -> list[FactRecord]:
+        """Facts of rows whose memories live in a scope."""
+        by_id = {row["id"]: row for row in rows}
+        records = self._living(by_id, scope)
+        sources = reader.sources(list(records))
+        out = []
+        for fact_id, record in records.items():
+            row, said = by_id[fact_id], by_id[fact_id]["json"]
+            out.append(FactRecord(
+                id=fact_id, key=row["fact_key"], subject=said["subject"],
+                predicate=said["predicate"], object=said["object"], text=record.text,
+                confidence=row["confidence"], sources=sources.get(fact_id, ()),
+                created_at=record.recorded_at, last_verified=from_ms(row["verified_ms"]),
+                holds=bool(row["holds"]), record=record,
+            ))  # fmt: skip
+        return out
+
+
+def _registered(reader: KnowledgeReader) -> frozenset[str]:
+    return frozenset(row["json"]["name"] for row in reader.items_of("predicate").values())
+
+
+def _held_at(record: MemoryRecord, moment_ms: int) -> bool:
+    begins = record.event_ms if record.valid_from_ms is None else record.valid_from_ms
+    return begins <= moment_ms and (
+        record.valid_until_ms is None or moment_ms < record.valid_until_ms
+    )

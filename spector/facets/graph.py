@@ -1,0 +1,399 @@
+"""``memory.graph``: typed, weighted links between memories, and walks over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
+from spector.clock import from_ms
+from spector.errors import InvalidInputError
+from spector.facets.base import Facet, ids_of
+from spector.knowledge import Changes, KnowledgeReader, edge_row
+from spector.knowledge.graph import (
+    EdgeArrays,
+    Registry,
+    activate,
+    best_path,
+    levels,
+    pagerank,
+    reach,
+    scaled,
+)
+from spector.process import verb
+from spector.records import Activation, Edge, Reached, RelationKind
+from spector.store.catalog import Row, split_reserved_tags
+from spector.write import Memories, Named
+
+__all__ = ["Graph"]
+
+Direction = Literal["out", "in", "both"]
+#: a rank above this protects (UCMA), and above this many times the mean rank
+_PROTECTED, _TIMES_MEAN = 0.01, 1.5
+_MOST_HOPS = 16
+_LAYERS: Mapping[str, str] = {"concept": "concepts", "statistic": "statistics"}
+
+
+class Graph(Facet):
+    """Edges between memories of one user. ``supersedes`` and ``parents`` appear as edges too."""
+
+    def __init__(self, parts: Any) -> None:
+        super().__init__(parts)
+        #: (change counter, user -> ids and ranks)
+        self._ranks: tuple[int, dict[str, tuple[list[int], list[float]]]] | None = None
+
+    # -- kinds --------------------------------------------------------------------------------
+
+    @verb
+    def kinds(self) -> list[RelationKind]:
+        """The built-in kinds of edges, then the registered ones."""
+        with self._read() as reader:
+            return list(Registry(reader.kinds()))
+
+    @verb
+    def register(
+        self, name: str, *, symmetric: bool = False, inverse: str | None = None,
+        prunable: bool = False, priority: int = 0, origin: str = "agent",
+    ) -> RelationKind:
+        """Add a kind of edge; the store keeps it. The same again changes nothing.
+
+        Args:
+            symmetric: Both ends say the same of each other.
+            inverse: How it reads from the target.
+            prunable, priority: Whether such edges may go when there are too many, lowest first.
+
+        Raises:
+            InvalidInputError: The name is malformed, or has another meaning already.
+        """
+        self._may_write()
+        kind = RelationKind(
+            name=name, symmetric=parse_switch(symmetric, "symmetric"), inverse=inverse,
+            prunable=parse_switch(prunable, "prunable"),
+            priority=parse_integer(priority, "priority", low=0, high=1000), origin=str(origin),
+        )  # fmt: skip
+        made: list[RelationKind] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes, registry = Changes(), Registry(reader.kinds())
+            is_new = name not in registry
+            made[:] = [registry.add(kind)]
+            if is_new:
+                about = json.dumps(made[0].to_dict(), ensure_ascii=False)
+                item = changes.new_item()
+                changes.put("item", item_id=item, sort="relation_kind", scope="", json=about)
+            return changes
+
+        self._parts.knowledge.commit(decide)
+        return made[0]
+
+    # -- edges --------------------------------------------------------------------------------
+
+    @verb
+    def link(
+        self, source: Named, target: Named, kind: str, *, weight: float = 1.0,
+        confidence: float | None = None, note: Mapping[str, Any] | None = None,
+    ) -> Edge:
+        """Tie two memories of one user; again keeps the greater weight and confidence.
+
+        Args:
+            kind: A built-in or registered kind; an inverse (``caused_by``) is turned round.
+            weight: In (0, 1].
+            confidence: 0..1; the weight by default.
+            note: JSON about the edge.
+
+        Raises:
+            UnknownRecordError, UnknownRelationError: An end or the kind does not exist.
+            InvalidInputError: The ends are one memory, or of two users.
+        """
+        self._may_write()
+        strength = parse_number(weight, "weight", low=0.0, high=1.0)
+        if strength == 0.0:
+            raise InvalidInputError("weight is 0", hint="an edge has a weight in (0, 1]; unlink()")
+        sure = strength if confidence is None else parse_number(
+            confidence, "confidence", low=0.0, high=1.0
+        )
+        ends = [*ids_of(source, "source"), *ids_of(target, "target")]
+        if len(ends) != 2 or ends[0] == ends[1]:
+            raise InvalidInputError(
+                "an edge ties two memories", hint="pass one source and another target"
+            )
+        users = {self._lasting(each).user_id for each in ends}
+        if len(users) > 1:
+            raise InvalidInputError(
+                f"memories {ends[0]} and {ends[1]} belong to different users",
+                hint="an edge never joins users",
+            )
+        made: list[Edge] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
+            edge = Edge(
+                source=first, target=second, kind=relation.name, weight=strength, confidence=sure,
+                created_at=from_ms(now_ms), note=None if note is None else dict(note),
+            )  # fmt: skip
+            created_ms, found = now_ms, [
+                each for each in reader.edges([first], direction="out", kinds=[relation.name])
+                if each.target == second
+            ]  # fmt: skip
+            if found:
+                old = found[0]
+                edge = Edge(
+                    source=first, target=second, kind=relation.name,
+                    weight=max(old.weight, strength), confidence=max(old.confidence, sure),
+                    origin=old.origin, created_at=old.created_at,
+                    note=old.note if edge.note is None else edge.note,
+                )  # fmt: skip
+                assert old.created_at is not None
+                created_ms = round(old.created_at.timestamp() * 1000)
+            made[:] = [edge]
+            if not found or found[0] != edge:
+                changes.put("edge", **edge_row(edge, created_ms))
+            return changes
+
+        self._parts.knowledge.commit(decide)
+        return made[0]
+
+    @verb
+    def unlink(self, source: Named, target: Named, kind: str) -> bool:
+        """Remove a stored edge; False when there is none."""
+        self._may_write()
+        ends = [*ids_of(source, "source"), *ids_of(target, "target")]
+        gone: list[bool] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
+            found = reader.edges([first], direction="out", kinds=[relation.name])
+            gone[:] = [any(each.target == second for each in found)]
+            if gone[0]:
+                changes.drop("edge", first, relation.name, second)
+            return changes
+
+        self._parts.knowledge.commit(decide)
+        return gone[0]
+
+    @verb
+    def edges(
+        self, id: Named, *, direction: Direction = "both", kinds: Iterable[str] | None = None
+    ) -> list[Edge]:
+        """The edges of a memory, by source, kind and target."""
+        direction = parse_choice(direction, "direction", "out", "in", "both")
+        (node,) = ids_of(id, "id")
+        self._record(node)
+        with self._read() as reader:
+            found = _StoreEdges(self, reader, direction, kinds).leaving([node])
+        unique = {(e.source, e.kind, e.target): e for _, e in found.get(node, ())}
+        return [unique[key] for key in sorted(unique)]
+
+    # -- walks --------------------------------------------------------------------------------
+
+    @verb
+    def neighbours(
+        self, id: Named, *, hops: int = 2, kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0, direction: Direction = "out", limit: int = 100,
+    ) -> list[Reached]:
+        """Memories within ``hops`` edges, the greatest product of weights first."""
+        direction = parse_choice(direction, "direction", "out", "in", "both")
+        (node,) = ids_of(id, "id")
+        self._record(node)
+        with self._read() as reader:
+            return reach(
+                _StoreEdges(self, reader, direction, kinds), node,
+                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
+                min_weight=parse_number(min_weight, "min_weight", low=0.0, high=1.0),
+                limit=parse_integer(limit, "limit", low=1),
+            )  # fmt: skip
+
+    @verb
+    def path(
+        self, a: Named, b: Named, *, hops: int = 6, kinds: Iterable[str] | None = None
+    ) -> list[Edge] | None:
+        """The edges of the path out of ``a`` to ``b`` with the greatest product of weights."""
+        start, end = (*ids_of(a, "a"), *ids_of(b, "b"))
+        self._record(start)
+        self._record(end)
+        with self._read() as reader:
+            return best_path(
+                _StoreEdges(self, reader, "out", kinds), start, end,
+                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
+            )  # fmt: skip
+
+    @verb
+    def walk(
+        self, id: Named, *, hops: int = 2, kinds: Iterable[str] | None = None,
+        direction: Direction = "both",
+    ) -> list[list[int]]:
+        """Ids by their distance: the first list is one edge away."""
+        direction = parse_choice(direction, "direction", "out", "in", "both")
+        (node,) = ids_of(id, "id")
+        self._record(node)
+        with self._read() as reader:
+            return levels(
+                _StoreEdges(self, reader, direction, kinds), node,
+                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
+            )  # fmt: skip
+
+    @verb
+    def activate(
+        self, seeds: Memories, *, decay: float = 0.5, threshold: float = 0.05, hops: int = 3,
+        layers: Iterable[str] | None = None,
+    ) -> Activation:
+        """What comes to mind from a few memories: ids and activation by layer."""
+        start = ids_of(seeds, "seeds")
+        for each in start:
+            self._record(each)
+        with self._read() as reader:
+            found = activate(
+                _StoreEdges(self, reader, "both", None), start, lambda ids: _layers(reader, ids),
+                decay=parse_number(decay, "decay", low=0.0, high=1.0),
+                threshold=parse_number(threshold, "threshold", low=1e-6, high=1.0),
+                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
+            )  # fmt: skip
+        if layers is None:
+            return found
+        wanted = {layers} if isinstance(layers, str) else set(layers)
+        return Activation({name: each for name, each in found.items() if name in wanted})
+
+    # -- centrality ---------------------------------------------------------------------------
+
+    @verb
+    def pagerank(
+        self, ids: Memories | None = None, *, user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> dict[int, float]:
+        """Rank of each memory that has an edge; the ranks of a user sum to 1."""
+        wanted = None if ids is None else set(ids_of(ids, "ids"))
+        scope = self._scope(user_id, agent_id)
+        out: dict[int, float] = {}
+        for user, (nodes, ranks) in self._all_ranks().items():
+            if scope.user_id in (None, user):
+                out.update(zip(nodes, ranks, strict=True))
+        if wanted is not None:
+            out = {each: out.get(each, 0.0) for each in sorted(wanted)}
+        if scope.agent_id is not None:
+            living = self._living(out, scope)
+            out = {each: rank for each, rank in out.items() if each in living}
+        return out
+
+    @verb
+    def importance(
+        self, ids: Memories | None = None, *, user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> dict[int, float]:
+        """PageRank scaled to an importance: ten times the rank, at most 1."""
+        return scaled(self.pagerank(ids, user_id=user_id, agent_id=agent_id))
+
+    @verb
+    def central(self, id: Named) -> bool:
+        """Whether the graph of its user turns on a memory: its rank is above 0.01 and 1.5/n."""
+        (node,) = ids_of(id, "id")
+        user = self._record(node).user_id or ""
+        nodes, ranks = self._all_ranks().get(user, ([], []))
+        if not nodes:
+            return False
+        rank = dict(zip(nodes, ranks, strict=True)).get(node, 0.0)
+        return rank > max(_PROTECTED, _TIMES_MEAN / len(nodes))
+
+    def _all_ranks(self) -> dict[str, tuple[list[int], list[float]]]:
+        """Ids and ranks by user; computed again after a change of the store."""
+        with self._read() as reader:
+            now = self._parts.store.head.change_seq
+            if self._ranks is not None and self._ranks[0] == now:
+                return self._ranks[1]
+            symmetric = {each.name for each in Registry(reader.kinds()) if each.symmetric}
+            columns = reader.edge_columns()
+        by_user: dict[str, list[int]] = {}
+        for at, row in enumerate(columns):
+            by_user.setdefault(row[4] or "", []).append(at)
+        out = {}
+        for user, places in sorted(by_user.items()):
+            rows = columns if len(places) == len(columns) else [columns[at] for at in places]
+            source, target, weight, kind, _ = zip(*rows, strict=True)
+            table = EdgeArrays.make(
+                np.array(source, np.int64), np.array(target, np.int64), np.array(weight),
+                np.array([each in symmetric for each in kind]),
+            )  # fmt: skip
+            out[user] = (table.ids.tolist(), pagerank(table).tolist())
+        self._ranks = (now, out)
+        return out
+
+    def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:
+        """Living memories among ids."""
+        return self._parts.store.catalog.fetch(sorted(ids))
+
+
+class _StoreEdges:
+    """The edges of a store as a walk takes them: stored ones, and those of record links."""
+
+    def __init__(
+        self, graph: Graph, reader: KnowledgeReader, direction: str, kinds: Iterable[str] | None
+    ) -> None:
+        self._graph = graph
+        self._reader = reader
+        registry = Registry(reader.kinds())
+        self._symmetric = {each.name for each in registry if each.symmetric}
+        self._ways = registry.names(kinds)
+        self._direction = direction
+
+    def leaving(self, ids: Collection[int]) -> Mapping[int, Sequence[tuple[int, Edge]]]:
+        out: dict[int, list[tuple[int, Edge]]] = {}
+        kinds = None if self._ways is None else list(self._ways)
+        for edge in (*self._reader.edges(ids, kinds=kinds), *self._links(ids)):
+            way = self._way(edge.kind)
+            if edge.source in ids and way in ("out", "both"):
+                out.setdefault(edge.source, []).append((edge.target, edge))
+            if edge.target in ids and way in ("in", "both"):
+                out.setdefault(edge.target, []).append((edge.source, edge))
+        return out
+
+    def _way(self, kind: str) -> str:
+        """Which ends an edge of a kind leaves: an inverse name walks against its direction."""
+        if kind in self._symmetric:
+            return "both"
+        asked = "out" if self._ways is None else self._ways.get(kind, "")
+        if self._direction == "both" or asked == "both":
+            return "both" if asked else ""
+        if self._direction == "in":
+            return {"out": "in", "in": "out"}.get(asked, "")
+        return asked
+
+    def _links(self, ids: Collection[int]) -> list[Edge]:
+        """``supersedes`` and ``derived_from`` edges that records hold themselves."""
+        wanted = {"supersedes", "derived_from"}
+        if self._ways is not None and not wanted & set(self._ways):
+            return []
+        rows = self._graph._rows(ids)
+        pairs = [
+            (row.id, other, kind) for row in rows.values()
+            for kind, others in (
+                ("supersedes", split_reserved_tags(row.tags).supersedes),
+                ("derived_from", row.parents),
+            )
+            for other in others
+        ]  # fmt: skip
+        if not pairs:
+            return []
+        others = {other for _, other, _ in pairs} - set(rows)
+        living = {**rows, **self._graph._rows(others)}
+        return [
+            Edge(
+                source=newer, target=older, kind=kind, created_at=from_ms(rows[newer].recorded_ms),
+                origin="parents" if kind == "derived_from" else "supersedes",
+            )
+            for newer, older, kind in pairs
+            if older in living and living[older].user_id == rows[newer].user_id
+        ]  # fmt: skip
+
+
+def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:
+    """The layer of each memory: concepts, statistics, or episodes."""
+    asked = list(ids)
+    sorts = reader.sorts(asked)
+    return {
+        each: next((_LAYERS[sort] for sort in sorts.get(each, ()) if sort in _LAYERS), "episodes")
+        for each in asked
+    }  # fmt: skip

@@ -1,0 +1,74 @@
+"""A finished change set: the memories and rows of knowledge that one commit holds, or nothing.
+
+Deciders and facets propose; only the write path commits. What a change needs the id of a memory
+that is not stored yet for, it names by :class:`New`, the number of the memory in this change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spector.store.payloads import PayloadTable, table_named
+
+__all__ = ["Changes", "New"]
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """Stands for the id of the nth memory, or the nth item, that a change makes."""
+
+    n: int
+    #: an item (entity, association, kind of relation) instead of a memory
+    item: bool = False
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one commit changes, in the order: forgotten, dropped, stored, put, strengthened."""
+
+    #: numbers of the prepared memories to store; the others are left out
+    store: list[int] = field(default_factory=list)
+    #: items to make: their ids are taken in the commit
+    items: int = 0
+    puts: list[tuple[PayloadTable, Mapping[str, Any]]] = field(default_factory=list)
+    drops: list[tuple[PayloadTable, Sequence[Any]]] = field(default_factory=list)
+    #: ids of memories and items to remove with all that depends on them
+    forget: set[int] = field(default_factory=set)
+    #: memory -> the memories that it supersedes
+    supersedes: dict[New, tuple[int, ...]] = field(default_factory=dict)
+
+    def put(self, table: str, **row: Any) -> None:
+        """Put a row; values may be :class:`New`."""
+        self.puts.append((table_named(table), row))
+
+    def drop(self, table: str, *key: Any) -> None:
+        """Delete a row by its key."""
+        self.drops.append((table_named(table), key))
+
+    def new_item(self) -> New:
+        """The placeholder of one more item."""
+        self.items += 1
+        return New(self.items - 1, item=True)
+
+    def resolved(
+        self, ids: Mapping[int, int], items: Sequence[int]
+    ) -> Iterable[tuple[PayloadTable, dict[str, Any]]]:
+        """Rows to put, with ids for placeholders.
+
+        Args:
+            ids: number of a stored memory -> its id.
+            items: ids of the items made.
+        """
+        for table, row in self.puts:
+            yield table, {name: _resolved(value, ids, items) for name, value in row.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self.store or self.items or self.puts or self.drops or self.forget)
+
+
+def _resolved(value: Any, ids: Mapping[int, int], items: Sequence[int]) -> Any:
+    if not isinstance(value, New):
+        return value
+    return items[value.n] if value.item else ids[value.n]

@@ -1,0 +1,129 @@
+"""What goes when memories go: facts and entities without a source, and other derived memories.
+
+A memory is derived when it is a fact that has sources, or when sleep or formation made it and rows
+of knowledge name its sources. It goes with the last of them. What a caller added without a source
+stays, and so do learnings, procedures and concepts that a caller made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple
+
+from spector.knowledge.changes import Changes
+from spector.knowledge.keys import folded
+from spector.knowledge.reader import KnowledgeReader, ids_in
+
+__all__ = ["Derived", "derived_of", "plan_new_words", "plan_other_user"]
+
+#: edges from a derived memory to what it was made of
+_FROM: Final = ("derived_from", "computed_from")
+#: ties from an item to the memories that it lives by
+_LIVES_BY: Final = ("mention", "evidence")
+#: who made a memory that goes with its sources
+_AUTOMATIC: Final = frozenset({"formation", "dream"})
+
+
+class Derived(NamedTuple):
+    """Memories and items that nothing is left of once others are gone."""
+
+    memories: set[int]
+    items: set[int]
+
+
+def derived_of(reader: KnowledgeReader, gone: Collection[int]) -> Derived:
+    """What goes with memories that go, however far it is derived.
+
+    Args:
+        gone: ids of memories whose rows are about to be deleted, or whose words are replaced.
+    """
+    memories: set[int] = set()
+    items: set[int] = set()
+    front = set(gone)
+    out = set(gone)
+    while front:
+        fresh = _facts_without_source(reader, front, out) | _made_of(reader, front, out)
+        fresh -= out
+        items |= _items_without(reader, front, out)
+        memories |= fresh
+        out |= fresh
+        front = fresh
+    return Derived(memories, items)
+
+
+def _facts_without_source(
+    reader: KnowledgeReader, front: Collection[int], gone: Collection[int]
+) -> set[int]:
+    facts = ids_in(reader.links("source", b=front), "a")
+    return {fact for fact, each in reader.sources(facts).items() if set(each) <= set(gone)}
+
+
+def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[int]) -> set[int]:
+    """Memories that sleep or formation made of nothing but what is gone."""
+    made = {
+        edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)
+    } | {
+        row["a"] for row in reader.link_kinds(front)
+        if row["kind"].startswith("reference:") and row["b"] in front
+    }  # fmt: skip
+    about = reader.payloads(made, "observed")
+    automatic = {each for each in made if about.get(each, {}).get("write_source") in _AUTOMATIC}
+    left: set[int] = set()
+    for edge in reader.edges(automatic, direction="out", kinds=_FROM):
+        if edge.target not in gone:
+            left.add(edge.source)
+    for row in reader.link_kinds(automatic):
+        if row["kind"].startswith("reference:") and row["b"] not in gone:
+            left.add(row["a"])
+    return automatic - left
+
+
+def _items_without(
+    reader: KnowledgeReader, front: Collection[int], gone: Collection[int]
+) -> set[int]:
+    """Entities and associations that only memories which are gone are tied to."""
+    asked = {row["a"] for kind in _LIVES_BY for row in reader.links(kind, b=front)}
+    left = {
+        row["a"] for kind in _LIVES_BY for row in reader.links(kind, a=asked)
+        if row["b"] not in gone
+    }  # fmt: skip
+    return asked - left
+
+
+def plan_new_words(reader: KnowledgeReader, changes: Changes, memory: int) -> None:
+    """The words of a memory are replaced: it states and mentions nothing any more."""
+    for kind in ("mention", "source"):
+        for row in reader.links(kind, b=[memory]):
+            changes.drop("link", row["a"], kind, memory)
+    for edge in reader.edges([memory], direction="in", kinds=["derived_from"]):
+        if edge.origin == "facts":
+            changes.drop("edge", edge.source, edge.kind, edge.target)
+
+
+def plan_other_user(
+    reader: KnowledgeReader, changes: Changes, memory: int, scope: str
+) -> None:
+    """A memory goes to another user: its ties stay behind, its mentions are entered there anew."""
+    for edge in reader.edges([memory]):
+        changes.drop("edge", edge.source, edge.kind, edge.target)
+    mentioned: list[tuple[dict[str, Any], int]] = []
+    for row in reader.link_kinds([memory]):
+        changes.drop("link", row["a"], row["kind"], row["b"])
+        if row["kind"] == "mention":
+            about = reader.items([row["a"]])[row["a"]]["json"]
+            mentioned.append((about, row["n"] or 1))
+    known = {
+        row["json"]["uri"]: item for item, row in reader.items_of("entity", scope).items()
+    } if mentioned else {}  # fmt: skip
+    for about, count in mentioned:
+        item: Any = known.get(about["uri"])
+        if item is None:
+            item = changes.new_item()
+            own = {name: about[name] for name in ("uri", "name", "type")}
+            text = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
+            changes.put("item", item_id=item, sort="entity", scope=scope, json=text)
+            name = folded(about["name"])
+            changes.put("name", scope=scope, sort="entity", folded=name, id=item)
+        changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
+

@@ -1,0 +1,202 @@
+"""Facts: triples with a deterministic key, the memories that state them, and which of them hold.
+
+A fact that is stated again gains confidence with every new source, and gets no second row. Another
+value of a predicate that has one value at a time takes the place of the present one; the old fact
+stays in the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from spector.errors import InvalidInputError
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.keys import fact_key, folded
+from spector.knowledge.reader import KnowledgeReader
+
+__all__ = ["MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "is_single_valued", "plan_fact", "sentence"]
+
+#: characters of a subject, predicate or object
+MOST_CHARS: Final = 1_000
+#: weight of the edge from a fact to a memory that states it
+SOURCE_WEIGHT: Final = 0.8
+#: predicates that have one value at a time
+SINGLE_VALUED: Final = frozenset(
+    """lives_in works_as works_at is_named age version port email phone deadline status married_to
+    born_in located_in price""".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactToAdd:
+    """A triple as a caller states it, checked."""
+
+    subject: str
+    predicate: str
+    object: str
+    scope: str
+    confidence: float
+    sources: tuple[int, ...] = ()
+    polarity: bool = True
+    modality: str = "asserted"
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def key(self) -> str:
+        return fact_key(self.subject, self.predicate, self.object)
+
+
+def checked_part(value: object, name: str) -> str:
+    """A subject, predicate or object that can be kept.
+
+    Raises:
+        InvalidInputError: It is no text, empty, or too long.
+    """
+    if not isinstance(value, str):
+        raise InvalidInputError(
+            f"{name} must be a text, not {type(value).__name__}", hint="pass names as texts"
+        )
+    text = " ".join(value.split())
+    if not text or not folded(text):
+        raise InvalidInputError(f"{name} is empty", hint=f"say what the {name} is")
+    if len(text) > MOST_CHARS:
+        raise InvalidInputError(
+            f"{name} has {len(text)} characters; at most {MOST_CHARS} are kept",
+            hint="a fact is a short triple; remember() keeps a text",
+        )
+    return text
+
+
+def sentence(subject: str, predicate: str, object: str) -> str:
+    """A triple as a sentence: ``Ada works at Acme.``"""
+    return f"{subject} {predicate.replace('_', ' ')} {object}."
+
+
+def is_single_valued(predicate: str, registered: Collection[str] = ()) -> bool:
+    """Whether a predicate has one value at a time: by the table, or as the caller registered it."""
+    name = folded(predicate).replace(" ", "_")
+    return name in SINGLE_VALUED or name.startswith("favourite_") or name in registered
+
+
+def plan_fact(
+    fact: FactToAdd,
+    reader: KnowledgeReader,
+    *,
+    now_ms: int,
+    step: float,
+    single_valued: Collection[str] = (),
+    unchangeable: Collection[int] = (),
+) -> tuple[Changes, int | New]:
+    """What adding a fact changes, and its id.
+
+    Args:
+        reader: The moment in which the change is made.
+        step: Confidence that each further source adds.
+        single_valued: Predicates that callers registered.
+        unchangeable: Present facts that are pinned or immutable: they are contradicted, not
+            superseded.
+    """
+    changes = Changes()
+    known = [row for row in reader.facts(scope=fact.scope, fact_key=fact.key) if row["holds"]]
+    if known:
+        row = known[0]
+        sources = reader.sources([row["id"]]).get(row["id"], ())
+        fresh = [each for each in fact.sources if each not in sources]
+        if fresh:
+            confidence = min(1.0, round(row["confidence"] + step * len(fresh), 9))
+            changes.put("fact", **_with(row, confidence=confidence, verified_ms=now_ms))
+            _tie(changes, row["id"], fresh, len(sources), now_ms)
+        return changes, row["id"]
+    made = New(0)
+    changes.store.append(0)
+    gone: list[int] = []
+    if is_single_valued(fact.predicate, single_valued):
+        for row in reader.facts(
+            scope=fact.scope, subject=folded(fact.subject), predicate=folded(fact.predicate)
+        ):
+            if not row["holds"]:
+                continue
+            if row["id"] in unchangeable:
+                changes.put("edge", **_edge(row["id"], made, "contradicts", 1.0, "gate", now_ms))
+            else:
+                gone.append(row["id"])
+    if gone:
+        changes.supersedes[made] = tuple(gone)
+    # a later source adds its step as it would in a call of its own
+    grown = min(1.0, round(fact.confidence + step * max(0, len(fact.sources) - 1), 9))
+    changes.put(
+        "fact", id=made, fact_key=fact.key, scope=fact.scope, subject=folded(fact.subject),
+        predicate=folded(fact.predicate), object=folded(fact.object), holds=1, confidence=grown,
+        verified_ms=now_ms, json=_details(fact),
+    )  # fmt: skip
+    _tie(changes, made, fact.sources, 0, now_ms)
+    return changes, made
+
+
+def _with(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """A row that was read, as it is written again."""
+    return {**row, "json": _compact(row["json"]), **changed}
+
+
+def _details(fact: FactToAdd) -> str:
+    said: dict[str, Any] = {
+        "subject": fact.subject, "predicate": fact.predicate, "object": fact.object,
+    }  # fmt: skip
+    if not fact.polarity:
+        said["polarity"] = False
+    if fact.modality != "asserted":
+        said["modality"] = fact.modality
+    if fact.spans:
+        said["spans"] = [list(each) for each in fact.spans]
+    return _compact(said)
+
+
+def _tie(
+    changes: Changes, fact: int | New, sources: Iterable[int], first: int, now_ms: int
+) -> None:
+    """Tie a fact to memories that state it."""
+    for n, source in enumerate(sources, first):
+        changes.put("link", a=fact, kind="source", b=source, n=n, t_ms=now_ms)
+        changes.put("edge", **_edge(fact, source, "derived_from", SOURCE_WEIGHT, "facts", now_ms))
+
+
+def _edge(
+    source: int | New, target: int | New, kind: str, weight: float, origin: str, now_ms: int
+) -> dict[str, Any]:
+    return {
+        "source_id": source, "kind": kind, "target_id": target, "weight": weight,
+        "confidence": weight, "origin": origin, "created_ms": now_ms, "note": None,
+    }  # fmt: skip
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def fact_steps(
+    reader: KnowledgeReader, entity: str, scope: str, *, hops: int, direction: str, limit: int
+) -> list[tuple[dict[str, Any], int]]:
+    """Facts of a scope that hold, breadth-first from an entity, each once with its hops."""
+    seen: set[int] = set()
+    met = {folded(entity)}
+    front = set(met)
+    out: list[tuple[dict[str, Any], int]] = []
+    for hop in range(1, hops + 1):
+        ends = {"out": ("subject",), "in": ("object",)}.get(direction, ("subject", "object"))
+        found = [row for end in ends for row in reader.facts(scope=scope, holds=1, **{end: front})]
+        front = set()
+        for row in sorted(found, key=lambda each: int(each["id"])):
+            if row["id"] in seen:
+                continue
+            seen.add(row["id"])
+            out.append((row, hop))
+            if len(out) == limit:
+                return out
+            front |= {row["subject"], row["object"]} - met
+        met |= front
+        if not front:
+            break
+    return out

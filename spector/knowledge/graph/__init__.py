@@ -1,0 +1,23 @@
+"""The graph of memories: its kinds of edges, walks, centrality, activation."""
+
+from __future__ import annotations
+
+from spector.knowledge.graph.activation import activate
+from spector.knowledge.graph.adjacency import Adjacency, ListedEdges
+from spector.knowledge.graph.pagerank import EdgeArrays, pagerank, scaled
+from spector.knowledge.graph.registry import BUILTIN_KINDS, Registry
+from spector.knowledge.graph.traversal import best_path, levels, reach
+
+__all__ = [
+    "BUILTIN_KINDS",
+    "Adjacency",
+    "EdgeArrays",
+    "ListedEdges",
+    "Registry",
+    "activate",
+    "best_path",
+    "levels",
+    "pagerank",
+    "reach",
+    "scaled",
+]

@@ -1,0 +1,200 @@
+"""Rows of knowledge, read in one moment of the catalog, as the questions that facets ask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from spector.clock import from_ms
+from spector.knowledge.payloads import decode
+from spector.records import Edge, RelationKind
+from spector.store.payloads import (
+    Connection,
+    PayloadTable,
+    count_of,
+    edge_columns,
+    rows_of,
+    table_named,
+)
+
+__all__ = ["KnowledgeReader", "edge_of", "edge_row", "ids_in"]
+
+_PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK = map(
+    table_named, ("payload", "fact", "item", "name", "edge", "link")
+)
+
+
+class KnowledgeReader:
+    """What one moment of a catalog knows.
+
+    Args:
+        db: A connection, in a snapshot or in the transaction that will change something.
+        path: Where the catalog is, for errors.
+    """
+
+    def __init__(self, db: Connection, path: str) -> None:
+        self._db = db
+        self._path = path
+
+    def _rows(
+        self, table: PayloadTable, conditions: Mapping[str, Any], **how: Any
+    ) -> Iterator[dict[str, Any]]:
+        return rows_of(self._db, table, conditions, path=self._path, **how)
+
+    # -- payloads -----------------------------------------------------------------------------
+
+    def payloads(self, ids: Collection[int], sort: str) -> dict[int, dict[str, Any]]:
+        """Fields of the payloads of one sort, by memory."""
+        return {
+            row["id"]: decode(sort, row["json"])[0]
+            for row in self._rows(_PAYLOAD, {"id": list(ids), "sort": sort})
+        }
+
+    def all_payloads(self, sort: str) -> dict[int, dict[str, Any]]:
+        """The same of every memory that has one."""
+        return {
+            row["id"]: decode(sort, row["json"])[0] for row in self._rows(_PAYLOAD, {"sort": sort})
+        }
+
+    def sorts(self, ids: Collection[int]) -> dict[int, set[str]]:
+        """Which payloads memories have; a fact counts as one."""
+        out: dict[int, set[str]] = {}
+        for row in self._rows(_PAYLOAD, {"id": list(ids)}):
+            out.setdefault(row["id"], set()).add(row["sort"])
+        for row in self._rows(_FACT, {"id": list(ids)}):
+            out.setdefault(row["id"], set()).add("fact")
+        return out
+
+    # -- facts --------------------------------------------------------------------------------
+
+    def facts(self, **conditions: Any) -> list[dict[str, Any]]:
+        """Rows of facts, their JSON taken apart, oldest first."""
+        found = [
+            row | {"json": json.loads(row["json"])} for row in self._rows(_FACT, conditions)
+        ]
+        return sorted(found, key=lambda row: row["id"])
+
+    def sources(self, facts: Collection[int]) -> dict[int, tuple[int, ...]]:
+        """The memories that state each fact, in the order in which they came."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for row in self._rows(_LINK, {"kind": "source", "a": list(facts)}):
+            found.setdefault(row["a"], []).append((row["n"] or 0, row["b"]))
+        return {fact: tuple(b for _, b in sorted(each)) for fact, each in found.items()}
+
+    # -- items and names ----------------------------------------------------------------------
+
+    def items(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
+        return {
+            row["item_id"]: row | {"json": json.loads(row["json"])}
+            for row in self._rows(_ITEM, {"item_id": list(ids)})
+        }
+
+    def items_of(self, sort: str, scope: str | None = None) -> dict[int, dict[str, Any]]:
+        """Items of a sort, of one scope or of all."""
+        conditions = {"sort": sort} | ({} if scope is None else {"scope": scope})
+        return {
+            row["item_id"]: row | {"json": json.loads(row["json"])}
+            for row in self._rows(_ITEM, conditions)
+        }
+
+    def named(
+        self, folded: str | Collection[str], sorts: Collection[str], scope: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Rows of ``name``: what has one of these folded names."""
+        conditions: dict[str, Any] = {"sort": list(sorts), "folded": folded}
+        if scope is not None:
+            conditions["scope"] = scope
+        return list(self._rows(_NAME, conditions))
+
+    def names_of(self, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+        """Rows of ``name`` by what they name."""
+        out: dict[int, list[dict[str, Any]]] = {}
+        for row in self._rows(_NAME, {"id": list(ids)}):
+            out.setdefault(row["id"], []).append(row)
+        return out
+
+    # -- edges and links ----------------------------------------------------------------------
+
+    def edges(
+        self, ids: Collection[int], *, direction: str = "both", kinds: Collection[str] | None = None
+    ) -> list[Edge]:
+        """Stored edges that touch memories, each once."""
+        found: dict[tuple[int, str, int], Edge] = {}
+        wanted = {} if kinds is None else {"kind": list(kinds)}
+        both = ("source_id", "target_id")
+        for end in {"out": both[:1], "in": both[1:]}.get(direction, both):
+            for row in self._rows(_EDGE, wanted | {end: list(ids)}):
+                found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
+        return [found[key] for key in sorted(found)]
+
+    def edge_columns(self) -> list[tuple[int, int, float, str, str | None]]:
+        """Every edge as (source, target, weight, kind, user), for computations over all."""
+        return edge_columns(self._db)
+
+    def links(
+        self, kind: str, *, a: Collection[int] | None = None, b: Collection[int] | None = None
+    ) -> list[dict[str, Any]]:
+        """Ties of a kind from ``a``, or to ``b``."""
+        conditions: dict[str, Any] = {"kind": kind}
+        if a is not None:
+            conditions["a"] = list(a)
+        if b is not None:
+            conditions["b"] = list(b)
+        return list(self._rows(_LINK, conditions))
+
+    def link_kinds(self, ids: Collection[int]) -> list[dict[str, Any]]:
+        """Ties of every kind that touch one of these ids."""
+        found = [*self._rows(_LINK, {"a": list(ids)}), *self._rows(_LINK, {"b": list(ids)})]
+        return list({(row["a"], row["kind"], row["b"]): row for row in found}.values())
+
+    def kinds(self) -> list[RelationKind]:
+        """Relations that callers have registered."""
+        return [
+            RelationKind(
+                name=row["json"]["name"], symmetric=row["json"].get("symmetric", False),
+                inverse=row["json"].get("inverse"), prunable=row["json"].get("prunable", False),
+                priority=row["json"].get("priority", 0), origin=row["json"].get("origin", "agent"),
+            )
+            for _, row in sorted(self.items_of("relation_kind").items())
+        ]  # fmt: skip
+
+    # -- counts -------------------------------------------------------------------------------
+
+    def counts(self) -> dict[str, int]:
+        """Rows by sort: payloads, facts, entities, edges, pairs."""
+        out = {
+            each: count_of(self._db, _PAYLOAD, {"sort": each})
+            for each in ("procedure", "learning", "concept", "statistic", "episode")
+        }
+        out["fact"] = count_of(self._db, _FACT)
+        out["entity"] = count_of(self._db, _ITEM, {"sort": "entity"})
+        out["edge"] = count_of(self._db, _EDGE)
+        out["pair"] = count_of(self._db, _LINK, {"kind": "pair"})
+        return out
+
+
+def edge_of(row: Mapping[str, Any]) -> Edge:
+    """The edge of a row."""
+    return Edge(
+        source=row["source_id"], target=row["target_id"], kind=row["kind"], weight=row["weight"],
+        confidence=row["confidence"], origin=row["origin"], created_at=from_ms(row["created_ms"]),
+        note=None if row["note"] is None else json.loads(row["note"]),
+    )  # fmt: skip
+
+
+def edge_row(edge: Edge, created_ms: int) -> dict[str, Any]:
+    """The row of an edge."""
+    note = None if edge.note is None else json.dumps(
+        dict(edge.note), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    return {
+        "source_id": edge.source, "kind": edge.kind, "target_id": edge.target,
+        "weight": edge.weight, "confidence": edge.confidence, "origin": edge.origin,
+        "created_ms": created_ms, "note": note,
+    }  # fmt: skip
+
+
+def ids_in(rows: Iterable[Mapping[str, Any]], column: str) -> Sequence[int]:
+    """One column of rows, each value once, in their order."""
+    return list(dict.fromkeys(row[column] for row in rows))

@@ -1,0 +1,19 @@
+"""Names in texts: who and what is meant, by rules in two languages and a small trained head."""
+
+from __future__ import annotations
+
+from spector.language.entities.extraction import WordVectors, entities_in
+from spector.language.entities.head import EntityHead, load_head
+from spector.language.entities.rules import Mention, person_mentions, rule_mentions
+from spector.language.entities.words import split_words
+
+__all__ = [
+    "EntityHead",
+    "Mention",
+    "WordVectors",
+    "entities_in",
+    "load_head",
+    "person_mentions",
+    "rule_mentions",
+    "split_words",
+]

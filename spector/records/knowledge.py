@@ -1,0 +1,289 @@
+"""Knowledge as callers receive it: facts, entities, procedures, learnings, concepts, statistics.
+
+Each item is a memory, and has its record: id, words, scopes, strengths. The fields beside it are
+the typed part that makes it a fact or a procedure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from spector.records.memory import MemoryRecord
+
+__all__ = [
+    "Concept",
+    "Entity",
+    "Episode",
+    "FactEdge",
+    "FactRecord",
+    "Learning",
+    "LearningType",
+    "Percept",
+    "PredictedOutcome",
+    "Procedure",
+    "Statistic",
+    "Step",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRecord:
+    """A statement as subject, predicate and object, and the memories that state it."""
+
+    id: int
+    #: 32 hex digits: equal for equal triples in every store
+    key: str
+    subject: str
+    predicate: str
+    object: str
+    text: str
+    #: in [0, 1]; grows with every further source
+    confidence: float
+    #: ids of the memories that state it, the first first
+    sources: tuple[int, ...] = ()
+    created_at: datetime
+    last_verified: datetime
+    #: False for one that a newer fact has taken the place of
+    holds: bool = True
+    record: MemoryRecord
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "id": self.id, "key": self.key, "subject": self.subject, "predicate": self.predicate,
+            "object": self.object, "text": self.text, "confidence": self.confidence,
+            "sources": list(self.sources), "created_at": self.created_at.isoformat(),
+            "last_verified": self.last_verified.isoformat(), "holds": self.holds,
+            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FactEdge:
+    """A fact as one step of a traversal."""
+
+    subject: str
+    predicate: str
+    object: str
+    fact_id: int
+    hops: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A person, organisation, place or thing that memories mention."""
+
+    id: int
+    #: ``entity://person/ada-lovelace``
+    uri: str
+    name: str
+    type: str
+    #: memories that mention it
+    mentions: int = 0
+    aliases: tuple[str, ...] = ()
+    #: event time of the newest mention
+    last_seen: datetime | None = None
+    user_id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        seen = None if self.last_seen is None else self.last_seen.isoformat()
+        return {
+            "id": self.id, "uri": self.uri, "name": self.name, "type": self.type,
+            "mentions": self.mentions, "aliases": list(self.aliases), "last_seen": seen,
+            "user_id": self.user_id,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a procedure."""
+
+    description: str
+    step_id: str | None = None
+    action_type: Literal["llm_reasoning", "tool_call", "condition"] = "llm_reasoning"
+    action: Mapping[str, Any] = field(default_factory=dict)
+    success_criteria: str = ""
+    on_failure: Literal["retry", "skip", "abort", "escalate"] = "retry"
+    max_retries: int = 3
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "description": self.description, "step_id": self.step_id,
+            "action_type": self.action_type, "action": dict(self.action),
+            "success_criteria": self.success_criteria, "on_failure": self.on_failure,
+            "max_retries": self.max_retries,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """How something is done, and how often that has worked."""
+
+    id: int
+    name: str
+    description: str = ""
+    steps: tuple[Step, ...] = ()
+    #: tags of the situations that it is for
+    triggers: tuple[str, ...] = ()
+    status: Literal["draft", "active", "deprecated"] = "draft"
+    #: share of executions that succeeded, in [0, 1]
+    success_rate: float = 0.0
+    executions: int = 0
+    last_used: datetime | None = None
+    record: MemoryRecord
+
+    def score(self, trust: int = 10) -> float:
+        """Success rate, less while there are fewer than ``trust`` executions."""
+        return self.success_rate * min(self.executions / trust, 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        used = None if self.last_used is None else self.last_used.isoformat()
+        return {
+            "id": self.id, "name": self.name, "description": self.description,
+            "steps": [each.to_dict() for each in self.steps], "triggers": list(self.triggers),
+            "status": self.status, "success_rate": self.success_rate,
+            "executions": self.executions, "last_used": used,
+            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
+        }  # fmt: skip
+
+
+class LearningType(StrEnum):
+    """What a learning is drawn from."""
+
+    FAILURE_ANALYSIS = "failure_analysis"
+    SUCCESS_PATTERN = "success_pattern"
+    STRATEGY_UPDATE = "strategy_update"
+    SELF_CORRECTION = "self_correction"
+    USER_PREFERENCE = "user_preference"
+    DOMAIN_INSIGHT = "domain_insight"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """An insight, how sure it is, and whether it has proved itself."""
+
+    id: int
+    insight: str
+    #: its first 80 characters
+    title: str
+    type: LearningType
+    confidence: float = 0.5
+    impact: float = 0.5
+    applies_to: tuple[str, ...] = ()
+    validated: bool = False
+    applications: int = 0
+    last_applied: datetime | None = None
+    record: MemoryRecord
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        applied = None if self.last_applied is None else self.last_applied.isoformat()
+        return {
+            "id": self.id, "insight": self.insight, "title": self.title, "type": str(self.type),
+            "confidence": self.confidence, "impact": self.impact,
+            "applies_to": list(self.applies_to), "validated": self.validated,
+            "applications": self.applications, "last_applied": applied,
+            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concept:
+    """What several memories have in common, and which memories these are."""
+
+    id: int
+    name: str
+    category: str = "object"
+    definition: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    provenance: str = "episodic_consolidation"
+    #: ``0.5 + 0.1 sqrt(reinforcement_count)``, at most 0.99
+    confidence: float = 0.5
+    reinforcement_count: int = 0
+    #: layer -> ids of its memories in the order in which they came, at most 200
+    memory_refs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    record: MemoryRecord
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "id": self.id, "name": self.name, "category": self.category,
+            "definition": self.definition, "properties": dict(self.properties),
+            "provenance": self.provenance, "confidence": self.confidence,
+            "reinforcement_count": self.reinforcement_count,
+            "memory_refs": {layer: list(ids) for layer, ids in self.memory_refs.items()},
+            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistic:
+    """A number about a concept or a tool, in words and in values."""
+
+    id: int
+    concept_id: int | None
+    name: str
+    category: Literal["summary", "pattern"]
+    domain: Literal["concept_grounding", "operations"]
+    values: Mapping[str, float]
+    text: str
+    code: str = ""
+    confidence: float = 0.5
+    computed_at: datetime
+    record: MemoryRecord
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "id": self.id, "concept_id": self.concept_id, "name": self.name,
+            "category": self.category, "domain": self.domain, "values": dict(self.values),
+            "text": self.text, "code": self.code, "confidence": self.confidence,
+            "computed_at": self.computed_at.isoformat(),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """Details of an experience: what was perceived, wanted and decided, and what came of it."""
+
+    objects: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    goal: str | None = None
+    context: Mapping[str, Any] | None = None
+    decision: str | None = None
+    decision_confidence: float | None = None
+    tool: str | None = None
+    success: bool | None = None
+    salience: float | None = None
+    novelty: float | None = None
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percept:
+    """What is perceived and wanted now, to be completed from experience."""
+
+    objects: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    goal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedOutcome:
+    """What happened in an episode like the present one."""
+
+    tool: str
+    success: bool | None
+    goal: str | None
+    confidence: float
+    source_episode_id: int
+    #: statistics of the concepts that matched: name -> verbal form
+    math_context: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,41 @@
+"""Tables of knowledge: declared as data, made when the first commit needs one."""
+
+from __future__ import annotations
+
+from spector.store.payloads.rows import (
+    KNOWLEDGE_MINOR,
+    Connection,
+    count_of,
+    damaged_row,
+    delete_owned,
+    delete_rows,
+    edge_columns,
+    has_tables,
+    make_tables,
+    note_holding,
+    put_rows,
+    rows_of,
+    tables_in,
+)
+from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
+from spector.store.payloads.tables import Column, PayloadTable
+
+__all__ = [
+    "KNOWLEDGE_MINOR",
+    "PAYLOAD_TABLES",
+    "Column",
+    "Connection",
+    "PayloadTable",
+    "count_of",
+    "damaged_row",
+    "delete_owned",
+    "delete_rows",
+    "edge_columns",
+    "has_tables",
+    "make_tables",
+    "note_holding",
+    "put_rows",
+    "rows_of",
+    "table_named",
+    "tables_in",
+]

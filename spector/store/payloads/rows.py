@@ -1,0 +1,200 @@
+"""Rows of knowledge in a catalog: put, read, delete with what they depend on.
+
+All functions take the connection of the transaction or of the snapshot that they belong to. A
+catalog that never held knowledge has none of the tables; it reads as if they were empty.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from spector.errors import CatalogCorruptError
+from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
+from spector.store.payloads.tables import PayloadTable
+
+__all__ = [
+    "KNOWLEDGE_MINOR", "Connection", "count_of", "damaged_row", "delete_owned", "delete_rows",
+    "edge_columns", "has_tables", "make_tables", "note_holding", "put_rows", "rows_of", "tables_in",
+]
+
+#: what the functions here work on
+Connection = sqlite3.Connection
+#: variables of one statement; older builds of SQLite allow 999
+_CHUNK: Final = 900
+
+
+#: value of ``format_minor`` in a catalog that has the tables; older code then only reads it
+KNOWLEDGE_MINOR: Final = 1
+
+
+def has_tables(db: sqlite3.Connection) -> bool:
+    """Whether this catalog has the tables of knowledge."""
+    found = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'payload'")
+    return found.fetchone() is not None
+
+
+def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
+    """The tables of knowledge that this catalog has: all or none, unless it is damaged."""
+    found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return tuple(each for each in PAYLOAD_TABLES if each.name in found)
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the tables that are missing and raise the format, inside the caller's transaction."""
+    known = tables_in(db)
+    if len(known) == len(PAYLOAD_TABLES):
+        return
+    for table in PAYLOAD_TABLES:
+        if table not in known:
+            for statement in table.statements():
+                db.execute(statement)
+    db.execute(
+        "INSERT INTO meta VALUES ('format_minor', ?) ON CONFLICT (key) DO UPDATE SET value ="
+        " max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
+        (str(KNOWLEDGE_MINOR),),
+    )
+
+
+def put_rows(
+    db: sqlite3.Connection, table: PayloadTable, rows: Iterable[Mapping[str, Any]]
+) -> None:
+    """Put rows, each sealed, in place of those with their keys."""
+    db.executemany(table.insert(), [table.sealed(each) for each in rows])
+
+
+def delete_rows(
+    db: sqlite3.Connection, table: PayloadTable, keys: Iterable[Sequence[Any]]
+) -> None:
+    """Delete rows by their keys; unknown keys are passed over."""
+    condition = " AND ".join(f"{each} = ?" for each in table.key)
+    db.executemany(f"DELETE FROM {table.name} WHERE {condition}", [tuple(each) for each in keys])
+
+
+def delete_owned(db: sqlite3.Connection, ids: Collection[int]) -> int:
+    """Delete every row that depends on one of these memories or items; returns how many."""
+    gone, tables = 0, tables_in(db) if ids and has_tables(db) else ()
+    for chunk in _chunks(sorted(ids)):
+        marks = ", ".join("?" * len(chunk))
+        for table in tables:
+            for column in table.owners:
+                gone += db.execute(
+                    f"DELETE FROM {table.name} WHERE {column} IN ({marks})", chunk
+                ).rowcount
+    return gone
+
+
+def rows_of(
+    db: sqlite3.Connection,
+    table: PayloadTable,
+    conditions: Mapping[str, Any] | None = None,
+    *,
+    order: str = "",
+    limit: int | None = None,
+    path: str = "the catalog",
+) -> Iterator[dict[str, Any]]:
+    """Rows that meet all conditions, each proved by its seal; none without the tables.
+
+    Args:
+        conditions: Column -> a value, or a collection of values of which one has to match. One
+            collection may be of any length.
+        order: Columns to sort by, for conditions without a long collection.
+
+    Raises:
+        CatalogCorruptError: A row is not what was written.
+    """
+    if not has_tables(db):
+        return
+    for where, values in _conditions(table, conditions or {}):
+        sql = f"SELECT * FROM {table.name} WHERE {where}"
+        sql += f" ORDER BY {order}" if order else ""
+        sql += "" if limit is None else f" LIMIT {limit}"
+        for stored in db.execute(sql, values):
+            row, problem = table.read(stored)
+            if problem is not None:
+                raise damaged_row(table, row, problem, path)
+            yield row
+
+
+def count_of(
+    db: sqlite3.Connection, table: PayloadTable, conditions: Mapping[str, Any] | None = None
+) -> int:
+    """How many rows meet all conditions."""
+    if not has_tables(db):
+        return 0
+    return sum(
+        db.execute(f"SELECT count(*) FROM {table.name} WHERE {where}", values).fetchone()[0]
+        for where, values in _conditions(table, conditions or {})
+    )
+
+
+def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str | None]]:
+    """Every edge as (source, target, weight, kind, user of the source), without its seal.
+
+    For computations over all edges: the check proves rows one by one, which would take longer than
+    the computation.
+    """
+    if not has_tables(db):
+        return []
+    return db.execute(
+        "SELECT source_id, target_id, weight, kind, user_id FROM edge"
+        " JOIN record ON record.id = source_id"
+    ).fetchall()
+
+
+def damaged_row(
+    table: PayloadTable, row: Mapping[str, Any], problem: str, path: str
+) -> CatalogCorruptError:
+    """The error of a row whose values are not what was written."""
+    named = ", ".join(f"{each}={row[each]!r}" for each in table.key)
+    return CatalogCorruptError(
+        f"{path}: a row of {table.name} ({named}) is damaged: {problem}",
+        hint="run: spector check PATH; salvage what is sound with spector check PATH --repair DEST",
+    )
+
+
+def note_holding(db: sqlite3.Connection, holding: Mapping[int, bool]) -> None:
+    """Let facts follow their memories: one that was superseded holds no more, one reinstated does.
+
+    Of two facts with one key only one holds: the one that does already.
+    """
+    if not holding or not has_tables(db):
+        return
+    table = table_named("fact")
+    for row in list(rows_of(db, table, {"id": list(holding)})):
+        holds = int(holding[row["id"]])
+        if row["holds"] == holds:
+            continue
+        same = {"scope": row["scope"], "fact_key": row["fact_key"], "holds": 1}
+        if not holds or not count_of(db, table, same):
+            put_rows(db, table, [row | {"holds": holds}])
+
+
+def _conditions(
+    table: PayloadTable, conditions: Mapping[str, Any]
+) -> Iterator[tuple[str, list[Any]]]:
+    """WHERE clauses and their values; a long collection falls into several."""
+    fixed: list[tuple[str, list[Any]]] = []
+    long: tuple[str, list[Any]] | None = None
+    for name, value in conditions.items():
+        assert name in table.names, name
+        if not isinstance(value, (list, tuple, set, frozenset, range)):
+            fixed.append((f"{name} IS ?" if value is None else f"{name} = ?", [value]))
+        elif len(value) <= _CHUNK // 8:
+            fixed.append((f"{name} IN ({', '.join('?' * len(value))})", list(value)))
+        else:
+            assert long is None, "two long collections"
+            long = name, sorted(value)
+    where = " AND ".join(each for each, _ in fixed) or "1"
+    values = [value for _, each in fixed for value in each]
+    if long is None:
+        yield where, values
+        return
+    for chunk in _chunks(long[1]):
+        yield f"{where} AND {long[0]} IN ({', '.join('?' * len(chunk))})", [*values, *chunk]
+
+
+def _chunks(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(ids), _CHUNK):
+        yield ids[start : start + _CHUNK]

@@ -1,0 +1,103 @@
+"""The tables of knowledge.
+
+========= ===================================================================================
+payload   what a memory is beside its words: its sort, and that sort's fields as JSON
+fact      a triple, its key, and whether it holds
+item      what is no memory but has an id: entities, associations, registered kinds of edges
+name      the folded names by which memories and items are found
+edge      typed, weighted links between memories
+link      counted ties of two ids: mentions, sources, references, evidence, pairs
+========= ===================================================================================
+
+Memories and items take their ids from one sequence, so an id alone says what a row depends on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spector.store.payloads.tables import Column, PayloadTable
+
+__all__ = ["PAYLOAD_TABLES", "table_named"]
+
+#: in the order in which they are made, exported and checked
+PAYLOAD_TABLES: Final = (
+    PayloadTable(
+        "payload",
+        (
+            Column("id", int, owner=True),
+            Column("sort", str),
+            Column("json", str, json=True, words=True),
+        ),
+        key=("id", "sort"),
+    ),
+    PayloadTable(
+        "fact",
+        (
+            Column("id", int, owner=True),
+            Column("fact_key", str, indexed=True),
+            Column("scope", str),
+            Column("subject", str, indexed=True, words=True),
+            Column("predicate", str, indexed=True, words=True),
+            Column("object", str, indexed=True, words=True),
+            Column("holds", int),
+            Column("confidence", float),
+            Column("verified_ms", int),
+            Column("json", str, json=True, words=True),
+        ),
+        key=("id",),
+        unique=((("scope", "fact_key"), "holds = 1"),),
+    ),
+    PayloadTable(
+        "item",
+        (
+            Column("item_id", int, owner=True),
+            Column("sort", str),
+            Column("scope", str),
+            Column("json", str, json=True, words=True),
+        ),
+        key=("item_id",),
+    ),
+    PayloadTable(
+        "name",
+        (
+            Column("scope", str),
+            Column("sort", str),
+            Column("folded", str, words=True),
+            Column("id", int, indexed=True, owner=True),
+        ),
+        key=("scope", "sort", "folded", "id"),
+    ),
+    PayloadTable(
+        "edge",
+        (
+            Column("source_id", int, owner=True),
+            Column("kind", str),
+            Column("target_id", int, indexed=True, owner=True),
+            Column("weight", float),
+            Column("confidence", float),
+            Column("origin", str),
+            Column("created_ms", int),
+            Column("note", str, optional=True, json=True, words=True),
+        ),
+        key=("source_id", "kind", "target_id"),
+    ),
+    PayloadTable(
+        "link",
+        (
+            Column("a", int, owner=True),
+            Column("kind", str),
+            Column("b", int, indexed=True, owner=True),
+            Column("n", int, optional=True),
+            Column("t_ms", int, optional=True),
+        ),
+        key=("a", "kind", "b"),
+    ),
+)
+
+_BY_NAME: Final = {each.name: each for each in PAYLOAD_TABLES}
+
+
+def table_named(name: str) -> PayloadTable:
+    """The table of a name."""
+    return _BY_NAME[name]

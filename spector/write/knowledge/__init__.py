@@ -1,0 +1,21 @@
+"""Commits knowledge: memories with their payloads and edges, or nothing."""
+
+from __future__ import annotations
+
+from spector.write.knowledge.commit import (
+    Committed,
+    KnowledgeWriter,
+    Prepared,
+    UnpreparedError,
+)
+from spector.write.knowledge.rows import (
+    apply_changes,
+)
+
+__all__ = [
+    "Committed",
+    "KnowledgeWriter",
+    "Prepared",
+    "UnpreparedError",
+    "apply_changes",
+]

@@ -1,0 +1,131 @@
+"""The write path for knowledge: memories with their payloads and edges, in one commit or none.
+
+A facet says which texts may become memories, and decides, once no other writer can change what it
+read, what the commit holds. Embedding comes before, with no lock held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spector.knowledge import Changes, KnowledgeReader, New
+from spector.records import MemoryRecord
+from spector.store.core import Transaction
+from spector.write.changing import Change, Changer
+from spector.write.context import WriteContext
+from spector.write.drafts import Draft
+from spector.write.embedding import importance_of, vectors_of
+from spector.write.knowledge.rows import apply_changes
+from spector.write.writer import Writer
+
+__all__ = ["Committed", "KnowledgeWriter", "Prepared", "UnpreparedError"]
+
+#: decides in the moment of the commit: (what is known, the time in ms) -> what changes
+Decide = Callable[[KnowledgeReader, int], Changes]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A text that may become a memory, with the fields of `Memory.remember`."""
+
+    text: str
+    fields: Mapping[str, Any]
+    #: times the usual starting stability
+    growth: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a commit made."""
+
+    #: number of the prepared text -> its memory
+    records: Mapping[int, MemoryRecord]
+    #: ids of the items, in the order in which the change made them
+    items: tuple[int, ...] = ()
+
+    def id_of(self, which: int | New) -> int:
+        """The id that a placeholder stands for by now."""
+        if not isinstance(which, New):
+            return which
+        return self.items[which.n] if which.item else self.records[which.n].id
+
+
+class UnpreparedError(Exception):
+    """A decision needs a text that the caller has not prepared: what it had read has changed."""
+
+
+class KnowledgeWriter:
+    """Commits change sets. Callers check that the store is open and writable."""
+
+    def __init__(
+        self, parts: WriteContext, writer: Writer, changer: Changer, *,
+        note_writes: Callable[[int], None],
+    ) -> None:
+        self._parts = parts
+        self._writer = writer
+        self._changer = changer
+        self._note_writes = note_writes
+
+    def commit(
+        self,
+        decide: Decide,
+        prepared: Sequence[Prepared] = (),
+        strengthen: Collection[tuple[int, Change]] = (),
+    ) -> Committed:
+        """Commit what ``decide`` decides; nothing is written when that is nothing.
+
+        Args:
+            decide: called under the store's lock; it may raise, and then nothing has changed.
+            prepared: texts that it may make memories of.
+            strengthen: changes of the mutable half of memories, in the same commit.
+        """
+        drafts = [self._draft(each) for each in prepared]
+        tiers = [self._parts.router[draft.tier] for draft in drafts]
+        vectors = None if not drafts else vectors_of(
+            self._parts, drafts, tiers, [draft.text for draft in drafts]
+        )
+        importance = [importance_of(self._parts, draft) for draft in drafts]
+        store = self._parts.router.durable_store()
+        with store.exclusive():
+            now_ms = self._parts.clock.now_ms()
+            with store.catalog.latest() as db:
+                changes = decide(KnowledgeReader(db, store.catalog.path), now_ms)
+            if not changes and not strengthen:
+                return Committed({})
+            if max(changes.store, default=-1) >= len(prepared):
+                raise UnpreparedError
+            items: list[int] = []
+
+            def apply(tx: Transaction, ids: Sequence[int]) -> None:
+                made = dict(zip(changes.store, ids, strict=True))
+                if changes.items:
+                    items.extend(self._writer.claim_ids(tx, changes.items, now_ms))
+                apply_changes(tx, changes, made, items)
+                self._changer.stage(tx, strengthen)
+
+            records: list[MemoryRecord] = []
+            if changes.store:
+                records = self._writer.store_with(
+                    [
+                        self._draft(prepared[n], gone) if gone else drafts[n]
+                        for n in changes.store
+                        for gone in (changes.supersedes.get(New(n), ()),)
+                    ],
+                    None if vectors is None else vectors[changes.store],
+                    [importance[n] for n in changes.store], apply,
+                )
+            else:
+                with store.transaction() as tx:
+                    apply(tx, ())
+        self._note_writes(max(1, len(records)))
+        return Committed(dict(zip(changes.store, records, strict=True)), tuple(items))
+
+    def _draft(self, prepared: Prepared, gone: tuple[int, ...] = ()) -> Draft:
+        """The draft of a text, with the memories that it supersedes."""
+        fields = {**prepared.fields, "supersedes": gone} if gone else prepared.fields
+        draft = self._writer.draft(prepared.text, fields)
+        if prepared.growth != 1.0:
+            draft.growth = prepared.growth
+        return draft

@@ -1,0 +1,30 @@
+"""Rows of a change set, as part of the transaction that stores its memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from spector.knowledge import Changes
+from spector.store.core import Transaction
+from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
+
+__all__ = ["apply_changes"]
+
+
+def apply_changes(
+    tx: Transaction, changes: Changes, ids: Mapping[int, int], items: Sequence[int]
+) -> None:
+    """Delete and put the rows of a change set; the tables are made when the first row needs them.
+
+    Args:
+        ids: number of a memory that this commit stores -> its id.
+        items: ids of the items that it makes.
+    """
+    db = tx.connection
+    delete_owned(db, changes.forget)
+    if changes.puts:
+        make_tables(db)
+    for table, key in changes.drops:
+        delete_rows(db, table, [key])
+    for table, row in changes.resolved(ids, items):
+        put_rows(db, table, [row])

@@ -1,0 +1,125 @@
+"""Names are found where they stand, typed right or left out, in English and Turkish.
+
+Mechanism: capitals, lists, neighbours, case endings; a trained head for English. Damage without it:
+facts about nobody, entities made of the first word of a sentence. Guard: sentences of our own.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spector.language.entities import (
+    EntityHead,
+    entities_in,
+    load_head,
+    person_mentions,
+    rule_mentions,
+    split_words,
+)
+from spector.language.entities.words import affix_features, shape_features
+
+
+def found(text: str, **options: object) -> list[tuple[str, str]]:
+    return [(each.name, each.type) for each in rule_mentions(text, **options)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Yesterday Ada met Bob in Kars.",
+         [("Ada", "person"), ("Bob", "person"), ("Kars", "place")]),
+        ("Dr. Weber moved to Springfield.", [("Weber", "person"), ("Springfield", "place")]),
+        ("We run Redis and PostgreSQL on Linux.",
+         [("Redis", "tech"), ("PostgreSQL", "tech"), ("Linux", "tech")]),
+        ("She studies at Delft University of Technology.",
+         [("Delft University of Technology", "org")]),
+        ("I work at Northwind Inc. and live on Baker Street.",
+         [("Northwind Inc", "org"), ("Baker Street", "place")]),
+        ("Please react quickly; the rust on the rails is bad.", []),
+        ("We React to Rust in May.", [("React", "tech"), ("Rust", "tech")]),
+        ("Today I will call. Maybe Monday.", []),
+        ("The meeting went well. Everything Is Fine", []),
+    ],
+)  # fmt: skip
+def test_english_names(text: str, names: list[tuple[str, str]]) -> None:
+    assert [n for n in found(text) if n in names] == names
+    if not names:
+        assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ayşe dün Ankara'ya taşındı.", [("Ayşe", "person"), ("Ankara", "place")]),
+        ("Mehmet Bey Boğaziçi Üniversitesi'nde çalışıyor.",
+         [("Mehmet Bey", "person"), ("Boğaziçi Üniversitesi", "org")]),
+        ("Toplantı Göktepe'de, sonra İzmir'e geçiyoruz.",
+         [("Göktepe", "place"), ("İzmir", "place")]),
+        ("Zeynep'in kedisi hasta.", [("Zeynep", "person")]),
+        ("Bugün hava güzel. Yarın da öyle.", []),
+    ],
+)  # fmt: skip
+def test_turkish_names(text: str, names: list[tuple[str, str]]) -> None:
+    assert found(text) == names
+
+
+def test_a_known_speaker_is_a_person_in_any_case() -> None:
+    assert found("gökberk said hi", speakers=["Gökberk"]) == [("gökberk", "person")]
+
+
+def test_first_and_second_person() -> None:
+    assert [each.name for each in person_mentions("I told you about my car")] == [
+        "user", "agent", "user",
+    ]  # fmt: skip
+    assert [each.name for each in person_mentions("Ben sana söyledim")] == ["user", "agent"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_gives_spans_that_quote_it(text: str) -> None:
+    mentions = entities_in(text)
+    assert all(text[each.start : each.end] == each.name for each in mentions)
+    assert all(a.end <= b.start for a, b in itertools.pairwise(mentions))
+
+
+def test_features_have_their_shapes() -> None:
+    words = [each.text for each in split_words("It's @ada's #1 IDE-like tool, v2.0!")]
+    assert words == ["It", "'s", "@ada", "'s", "#1", "IDE-like", "tool", ",", "v2.0", "!"]
+    assert shape_features(words).shape == (10, 16)
+    assert affix_features(words).shape == (10, 512)
+    assert shape_features([]).shape == (0, 16)
+
+
+class Flat:
+    """An embedder with one vector for every word."""
+
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+        self.asked = 0
+
+    def word_vectors(self, words: list[str]) -> np.ndarray:
+        self.asked += 1
+        return np.zeros((len(words), 384), np.float32)
+
+
+def test_the_head_speaks_for_its_own_embedder_and_english_only() -> None:
+    head = load_head()
+    assert isinstance(head, EntityHead)
+    other, own = Flat("another"), Flat(head.fingerprint)
+    entities_in("we met zork yesterday", head=head, vectors=other)
+    entities_in("dün Ankara'ya gittik ve çok güzeldi", head=head, vectors=own)
+    assert (other.asked, own.asked) == (0, 0)
+    entities_in("we met zork yesterday", head=head, vectors=own)
+    assert own.asked == 1
+
+
+def test_the_head_finds_a_name_that_no_list_has() -> None:
+    from spector.providers import MiniLMEmbedder
+
+    text = "yesterday justin bieber sang in wembley stadium"
+    mentions = entities_in(text, head=load_head(), vectors=MiniLMEmbedder())
+    assert ("justin bieber", "person") in [(each.name, each.type) for each in mentions]

@@ -1,0 +1,212 @@
+"""Facts have one key, many sources and one present value; they go with their last source.
+
+Mechanism: payload rows in the commit of their memory. Damage without it: a fact twice, a fact that
+outlives what it was drawn from, a fact of another user. Guard: the statements of the design.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector import InvalidInputError, Memory, StoreReadOnlyError, UnknownRecordError
+from spector.clock import ManualClock
+from tests.fakes import FakeEmbedder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        yield memory
+
+
+def test_sources_raise_confidence_once_each(memory: Memory) -> None:
+    a, b, c = (memory.remember(f"Ada works at Acme, {n}", user_id="u") for n in "abc")
+    first = memory.facts.add("Ada", "works_at", "Acme", source=a, confidence=0.7)
+    memory.facts.add("ada", "WORKS_AT", " Acme ", source=[b, c])
+    fact = memory.facts.add("Ada", "works_at", "Acme", source=b)
+    assert (fact.id, fact.confidence, fact.sources) == (first.id, 0.80, (a.id, b.id, c.id))
+    assert fact.key == "cc3dceedfd9a0601cc54780e07826869"
+    assert [each.id for each in memory.facts.about("ACME")] == [fact.id]
+    assert memory.facts.about("Ada", user_id="v") == []
+    assert {edge.weight for edge in memory.graph.edges(fact, kinds=["derived_from"])} == {0.8}
+    assert memory.facts.get(fact.key) == memory.facts.get(fact.id) == fact
+
+
+def test_sources_of_two_users_are_refused(memory: Memory) -> None:
+    a, b = memory.remember("one", user_id="a"), memory.remember("two", user_id="b")
+    with pytest.raises(InvalidInputError, match="several users"):
+        memory.facts.add("Ada", "knows", "Bob", source=[a, b])
+    with pytest.raises(UnknownRecordError):
+        memory.facts.add("Ada", "knows", "Bob", source=a, user_id="b")
+    assert memory.count() == 2
+
+
+def test_a_new_value_takes_the_place_of_the_present_one(memory: Memory) -> None:
+    for city in ("Paris", "Berlin", "Paris"):
+        last = memory.facts.add("Eve", "lives_in", city)
+    held = memory.facts.query(subject="EVE", predicate="lives_in")
+    assert [(each.object, each.id) for each in held] == [("Paris", last.id)]
+    assert [each.text for each in memory.history(last.id)] == [
+        "Eve lives in Paris.", "Eve lives in Berlin.", "Eve lives in Paris.",
+    ]  # fmt: skip
+    likes = [memory.facts.add("Eve", "likes", each).id for each in ("tea", "jazz")]
+    assert [each.id for each in memory.facts.query(predicate="likes")] == likes
+    memory.facts.single_valued("desk")
+    memory.facts.add("Eve", "desk", "4")
+    memory.facts.add("Eve", "desk", "7")
+    assert [each.object for each in memory.facts.query(predicate="desk")] == ["7"]
+
+
+def test_what_was_true_on_a_day(tmp_path: Path) -> None:
+    clock = ManualClock(datetime(2026, 3, 1, tzinfo=UTC))
+    with spector.open(tmp_path / "m", embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.facts.add("Eve", "lives_in", "Paris")
+        clock.advance(days=92)
+        memory.facts.add("Eve", "lives_in", "Berlin")
+        in_april = memory.facts.query(subject="Eve", as_of="2026-04-01")
+        assert [f.object for f in in_april] == ["Paris"]
+        assert [f.object for f in memory.facts.query(subject="Eve")] == ["Berlin"]
+
+
+def test_a_pinned_value_is_contradicted_and_stays(memory: Memory) -> None:
+    old = memory.facts.add("Eve", "lives_in", "Paris")
+    memory.pin(old.id)
+    new = memory.facts.add("Eve", "lives_in", "Berlin")
+    assert {f.object for f in memory.facts.query(subject="Eve")} == {"Paris", "Berlin"}
+    (edge,) = memory.graph.edges(new.id, kinds=["contradicts"])
+    assert (edge.source, edge.target) == (old.id, new.id)
+
+
+def test_a_fact_goes_with_its_last_source(memory: Memory) -> None:
+    a, b = memory.remember("Ada is at Acme"), memory.remember("Ada still is at Acme")
+    fact = memory.facts.add("Ada", "works_at", "Acme", source=[a, b])
+    alone = memory.facts.add("Bob", "works_at", "Acme")
+    assert memory.forget(a).derived == ()
+    assert memory.facts.get(fact.id).sources == (b.id,)
+    report = memory.forget(b)
+    assert (report.ids, report.derived) == ((b.id, fact.id), (fact.id,))
+    with pytest.raises(UnknownRecordError):
+        memory.facts.get(fact.id)
+    assert [each.id for each in memory.facts.about("Acme")] == [alone.id]
+
+
+def test_without_cascade_what_has_no_source_is_listed(memory: Memory) -> None:
+    a = memory.remember("Ada is at Acme")
+    fact = memory.facts.add("Ada", "works_at", "Acme", source=a)
+    report = memory.forget(a, cascade=False)
+    assert (report.ids, report.derived, report.without_source) == ((a.id,), (), (fact.id,))
+    assert memory.facts.get(fact.id).sources == ()
+
+
+def test_a_pinned_fact_stays_without_its_source(memory: Memory) -> None:
+    a = memory.remember("Ada is at Acme")
+    fact = memory.facts.add("Ada", "works_at", "Acme", source=a)
+    memory.pin(fact.id)
+    report = memory.forget(a)
+    assert (report.ids, report.protected, report.without_source) == (
+        (a.id,), (fact.id,), (fact.id,),
+    )  # fmt: skip
+
+
+def test_new_words_state_nothing_any_more(memory: Memory) -> None:
+    a = memory.remember("Ada is at Acme")
+    fact = memory.facts.add("Ada", "works_at", "Acme", source=a)
+    memory.update(a.id, importance=0.9)
+    assert memory.facts.get(fact.id).sources == (a.id,)
+    memory.update(a.id, text="Ada is on holiday")
+    with pytest.raises(UnknownRecordError):
+        memory.facts.get(fact.id)
+
+
+def test_a_memory_that_changes_its_user_takes_no_tie_along(memory: Memory) -> None:
+    a, b = (memory.remember(each, user_id="a") for each in ("one", "two"))
+    memory.graph.link(a, b, "causes")
+    fact = memory.facts.add("Ada", "works_at", "Acme", source=[a, b])
+    memory.update(a.id, move_to={"user_id": "b"})
+    assert memory.graph.edges(a.id) == []
+    assert memory.facts.get(fact.id).sources == (b.id,)
+
+
+def test_the_words_and_the_user_of_a_fact_do_not_change(memory: Memory) -> None:
+    fact = memory.facts.add("Ada", "works_at", "Acme", user_id="a")
+    for change in ({"text": "x"}, {"move_to": {"user_id": "b"}}):
+        with pytest.raises(InvalidInputError, match=r"is a fact.*memory\.facts"):
+            memory.update(fact.id, **change)
+    memory.update(fact.id, importance=0.9)
+    assert memory.facts.get(fact.id) is not None
+
+
+def test_facts_keep_twice_as_long_as_texts(memory: Memory) -> None:
+    text = memory.remember("Ada works at Acme.")
+    fact = memory.facts.add("Ada", "works_at", "Acme")
+    assert fact.record.stability_days == 2 * text.stability_days
+    assert fact.record.tier == "semantic"
+    assert fact.record.category is spector.Category.FACT
+
+
+def test_traversal_stays_with_each_user_and_takes_each_fact_once(memory: Memory) -> None:
+    for s, p, o, user in (
+        ("Ada", "works_at", "Acme", "u"), ("Acme", "located_in", "Kars", "u"),
+        ("Kars", "located_in", "Turkey", "u"), ("Acme", "sells", "ice", "v"),
+    ):  # fmt: skip
+        memory.facts.add(s, p, o, user_id=user)
+    steps = memory.facts.traverse("Ada", hops=2, user_id="u")
+    assert [(each.subject, each.object, each.hops) for each in steps] == [
+        ("Ada", "Acme", 1), ("Acme", "Kars", 2),
+    ]  # fmt: skip
+    assert len(memory.facts.traverse("Ada", hops=9)) == 3
+    assert [each.object for each in memory.facts.traverse("Turkey", direction="out")] == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [("", "is", "x"), ("a", "  ", "x"), ("a", "is", None), ("a", "is", "x" * 1001), (1, "is", "x")],
+)
+def test_parts_that_are_none_are_refused(memory: Memory, parts: tuple[str, str, str]) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.facts.add(*parts)
+    assert len(memory) == 0
+
+
+def test_volatile_memories_are_no_sources(memory: Memory) -> None:
+    working = memory.remember("thought", tier="working")
+    with pytest.raises(InvalidInputError, match="working tier"):
+        memory.facts.add("a", "is", "b", source=working)
+
+
+def test_readers_see_facts_and_change_none(memory: Memory, tmp_path: Path) -> None:
+    memory.facts.add("Ada", "works_at", "Acme")
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
+        assert len(reader.facts.about("Ada")) == 1
+        with pytest.raises(StoreReadOnlyError):
+            reader.facts.add("Ada", "likes", "tea")
+        memory.facts.add("Ada", "likes", "tea")
+        assert len(reader.facts.about("Ada")) == 2
+
+
+def test_facts_are_found_like_any_memory_and_survive_closing(
+    memory: Memory, tmp_path: Path
+) -> None:
+    fact = memory.facts.add("Ada", "works_at", "Acme")
+    assert memory.recall("Where does Ada work?")[0].id == fact.id
+    memory.close()
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
+        assert again.facts.get(fact.id).subject == "Ada"
+        assert again.check().ok
+
+
+def test_a_store_without_knowledge_keeps_its_format(tmp_path: Path) -> None:
+    import sqlite3
+
+    with spector.open(tmp_path / "m", embedder=FakeEmbedder()) as memory:
+        memory.forget(memory.remember("hello"))
+        assert memory.facts.about("x") == []
+    with sqlite3.connect(tmp_path / "m" / "catalog.db") as db:
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        assert "payload" not in tables
+        assert db.execute("SELECT * FROM meta WHERE key = 'format_minor'").fetchall() == []

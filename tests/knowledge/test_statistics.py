@@ -1,0 +1,99 @@
+"""Statistics of series and outcomes are those of the textbook.
+
+Mechanism: closed formulas over NumPy. Damage without it: chance is promoted to knowledge, or a
+pattern is thrown away. Guard: values computed by hand, NumPy's own, and series that are known to be
+random or not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from spector.errors import InvalidInputError
+from spector.knowledge import statistics
+
+
+def test_mean_spread_and_trend() -> None:
+    values = [0.9, 0.7, 0.8, 0.6, 0.5, 0.6, 0.4, 0.3]
+    found = statistics.assess(values, days=range(8))
+    slope, _ = np.polyfit(range(8), values, 1)
+    assert found.n == 8
+    assert found.enough
+    assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
+    assert found.std == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+    assert (found.min, found.max) == (0.3, 0.9)
+    assert found.slope_per_day == pytest.approx(slope, abs=1e-12)
+    assert found.r2 == pytest.approx(np.corrcoef(range(8), values)[0, 1] ** 2, abs=1e-12)
+
+
+def test_a_constant_and_a_trend_are_no_chance_and_a_shuffle_is() -> None:
+    assert not statistics.assess([0.5] * 20).is_random
+    assert not statistics.assess([float(each) for each in range(20)]).is_random
+    chooser = random.Random(7)
+    random_ones = sum(
+        statistics.assess([chooser.random() for _ in range(40)]).is_random for _ in range(200)
+    )
+    assert 180 <= random_ones <= 199  # 5 % of pure chance looks like order
+
+
+def test_few_values_are_not_judged() -> None:
+    found = statistics.assess([1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    assert not found.enough
+    assert not found.is_random
+
+
+@pytest.mark.parametrize("values", [[], [math.nan], [math.inf, 1.0]])
+def test_no_number_no_statistic(values: list[float]) -> None:
+    with pytest.raises(InvalidInputError):
+        statistics.assess(values)
+
+
+@pytest.mark.parametrize(
+    ("good", "of", "random_"),
+    [(17, 30, True), (27, 30, False), (8, 8, False), (4, 8, True), (1, 20, False)],
+)
+def test_successes_against_a_coin(good: int, of: int, random_: bool) -> None:
+    assert statistics.outcomes_are_random([True] * good + [False] * (of - good)) is random_
+
+
+def test_exponential_times_are_chance_and_regular_ones_are_not() -> None:
+    chooser = random.Random(3)
+    times, now = [], 0.0
+    for _ in range(30):
+        now += chooser.expovariate(1.0)
+        times.append(now)
+    outcomes = [True] * 17 + [False] * 13
+    assert statistics.intervals_are_random(times)
+    assert statistics.is_noise(outcomes, times)
+    assert not statistics.is_noise(outcomes, [float(each) for each in range(30)])
+    assert not statistics.is_noise([True] * 27 + [False] * 3, times)
+    assert not statistics.is_noise([True, False, True], [0.0, 1.0, 3.0])
+
+
+def test_uses_at_one_hour_have_a_rhythm() -> None:
+    phase, coupling = statistics.rhythm([20.1, 20.9, 20.5] * 3) or (0.0, 0.0)
+    assert phase == pytest.approx(20.0, abs=1e-9)
+    assert coupling == pytest.approx(1.0)
+    late = statistics.rhythm([23, 0, 1, 23, 0, 1, 0, 0])
+    assert late is not None
+    assert min(late[0], 24 - late[0]) < 1e-9
+    assert statistics.rhythm(list(range(24))) is None
+    assert statistics.rhythm([20.0] * 7) is None
+
+
+def test_sets_rates_and_certainty() -> None:
+    assert statistics.jaccard(range(8), range(2, 10)) == pytest.approx(0.6)
+    assert statistics.jaccard([], []) == 0.0
+    strength = 0.0
+    for _ in range(5):
+        strength = statistics.associated(strength, True)
+    assert strength == pytest.approx(0.83193, abs=1e-9)
+    rate = 0.0
+    for n, success in enumerate((True, False, True), 1):
+        rate = statistics.running_rate(rate, n, success)
+    assert rate == pytest.approx(2 / 3)
+    assert [statistics.certainty(each) for each in (0, 9, 25)] == pytest.approx([0.5, 0.8, 0.99])

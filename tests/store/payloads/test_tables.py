@@ -1,0 +1,155 @@
+"""Tables of knowledge follow from their declaration, and every row proves itself.
+
+Mechanism: one class derives SQL, seals and ownership. Damage without it: a flipped bit becomes
+knowledge, an erased memory leaves a row. Guard: every table of the list, every column of it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from spector.errors import CatalogCorruptError
+from spector.store.payloads import (
+    KNOWLEDGE_MINOR,
+    PAYLOAD_TABLES,
+    PayloadTable,
+    count_of,
+    delete_owned,
+    delete_rows,
+    put_rows,
+    rows_of,
+    tables_in,
+)
+from spector.store.payloads.rows import make_tables
+
+VALUES: dict[type, tuple[Any, Any]] = {int: (7, 8), float: (0.5, 0.25), str: ("a", "b|1:c")}
+EACH_TABLE = pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
+
+
+def catalog() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+    return connection
+
+
+@pytest.fixture
+def db() -> Iterator[sqlite3.Connection]:
+    connection = catalog()
+    make_tables(connection)
+    yield connection
+    connection.close()
+
+
+def example(table: PayloadTable, which: int = 0) -> dict[str, Any]:
+    return {
+        each.name: (f'{{"n": {which}}}' if each.json else VALUES[each.kind][which])
+        for each in table.columns
+    }
+
+
+def test_a_catalog_without_knowledge_has_none_of_the_tables() -> None:
+    db = catalog()
+    assert tables_in(db) == ()
+    assert delete_owned(db, [1]) == 0
+    assert list(rows_of(db, PAYLOAD_TABLES[0])) == []
+    assert count_of(db, PAYLOAD_TABLES[0]) == 0
+    make_tables(db)
+    make_tables(db)
+    assert tables_in(db) == PAYLOAD_TABLES
+    assert db.execute("SELECT * FROM meta").fetchall() == [("format_minor", str(KNOWLEDGE_MINOR))]
+    db.close()
+
+
+@EACH_TABLE
+def test_rows_come_back_as_they_were_put(db: sqlite3.Connection, table: PayloadTable) -> None:
+    rows = [example(table, 0), example(table, 1)]
+    put_rows(db, table, rows)
+    found = list(rows_of(db, table))
+    assert sorted(found, key=str) == sorted(rows, key=str)
+    delete_rows(db, table, [[rows[0][each] for each in table.key]])
+    assert list(rows_of(db, table)) == [rows[1]]
+
+
+@EACH_TABLE
+def test_any_changed_value_breaks_the_seal(db: sqlite3.Connection, table: PayloadTable) -> None:
+    put_rows(db, table, [example(table)])
+    for column in table.columns:
+        other = example(table, 1)[column.name]
+        db.execute("SAVEPOINT before")
+        db.execute(f"UPDATE {table.name} SET {column.name} = ?", (other,))
+        with pytest.raises(CatalogCorruptError, match=f"{table.name} .* is damaged"):
+            list(rows_of(db, table))
+        db.execute("ROLLBACK TO before")
+    assert list(rows_of(db, table)) == [example(table)]
+
+
+@EACH_TABLE
+def test_a_sealed_value_of_another_type_is_damage(table: PayloadTable) -> None:
+    values: list[Any] = list(table.sealed(example(table)))
+    for at, column in enumerate(table.columns):
+        forged = [*values]
+        forged[at] = b"x"
+        forged[-1] = table.seal_of(forged[:-1])
+        assert table.read(forged)[1] == f"{column.name} is of type bytes"
+        forged[at] = None
+        forged[-1] = table.seal_of(forged[:-1])
+        assert (table.read(forged)[1] is None) == column.optional
+
+
+@EACH_TABLE
+def test_a_row_goes_with_whatever_it_depends_on(
+    db: sqlite3.Connection, table: PayloadTable
+) -> None:
+    assert table.owners
+    for owner in table.owners:
+        row = example(table) | {each: 100 + n for n, each in enumerate(table.owners)}
+        put_rows(db, table, [row])
+        assert delete_owned(db, [5, row[owner]]) == 1
+        assert list(rows_of(db, table)) == []
+
+
+def test_more_ids_than_a_statement_takes_go(db: sqlite3.Connection) -> None:
+    table = PAYLOAD_TABLES[0]
+    put_rows(db, table, [{"id": n, "sort": "fact", "json": "{}"} for n in range(3000)])
+    assert delete_owned(db, range(1, 3000)) == 2999
+    assert [each["id"] for each in rows_of(db, table)] == [0]
+
+
+def test_conditions_select_rows_by_values_and_by_long_collections(db: sqlite3.Connection) -> None:
+    table = PAYLOAD_TABLES[0]
+    sorts = ("fact", "episode")
+    put_rows(db, table, [{"id": n, "sort": sorts[n % 2], "json": "{}"} for n in range(3000)])
+    found = rows_of(db, table, {"sort": "fact", "id": range(0, 3000, 3)})
+    assert [each["id"] for each in found] == list(range(0, 3000, 6))
+    assert count_of(db, table, {"sort": ["fact", "episode"], "id": {1, 2, 5000}}) == 2
+    assert [r["id"] for r in rows_of(db, table, {"sort": "fact"}, order="id DESC", limit=2)] == [
+        2998, 2996,
+    ]  # fmt: skip
+
+
+def test_only_one_fact_of_a_key_holds(db: sqlite3.Connection) -> None:
+    table = next(each for each in PAYLOAD_TABLES if each.name == "fact")
+    old = example(table) | {"id": 1, "holds": 0}
+    put_rows(db, table, [old, old | {"id": 2}, old | {"id": 3, "holds": 1}])
+    with pytest.raises(sqlite3.IntegrityError):
+        put_rows(db, table, [old | {"id": 4, "holds": 1}])
+    put_rows(db, table, [old | {"id": 3, "holds": 0}, old | {"id": 4, "holds": 1}])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": 1},
+        {"id": 1, "sort": "fact", "json": "[]"},
+        {"id": True, "sort": "", "json": "{}"},
+        {"id": 1 << 63, "sort": "", "json": "{}"},
+        {"id": 1, "sort": "", "json": "{}", "x": 1},
+    ],
+)
+def test_our_own_mistakes_are_refused(row: dict[str, Any]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        PAYLOAD_TABLES[0].sealed(row)
