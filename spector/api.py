@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 
 from spector._types import Progress
-from spector.arguments import parse_directory, parse_limit
+from spector.arguments import parse_callback, parse_directory, parse_limit
 from spector.assembly import open_memory_at as open
 from spector.config import Config
 from spector.errors import (
@@ -17,7 +17,7 @@ from spector.errors import (
     StoreNotFoundError,
 )
 from spector.kernel import get_kernel
-from spector.messages import checks_arguments, function_or_none, items_of
+from spector.messages import checks_arguments, items_of
 from spector.process import completed, entry
 from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
@@ -61,7 +61,7 @@ def check(
     """
     where = parse_directory(path, "path")
     limit = parse_limit(limit)
-    function_or_none(progress, "progress")
+    parse_callback(progress, "progress")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
@@ -95,7 +95,7 @@ def reembed(
 
     All or nothing: killed at any moment, the store is either as before or converted.
     """
-    function_or_none(progress, "progress")
+    parse_callback(progress, "progress")
     found = resolve(embedder)
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
@@ -132,7 +132,7 @@ def restore(
         StoreExistsError: something is at ``dest``. StoreNotFoundError: no store is at ``backup``.
         PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
     """
-    function_or_none(progress, "progress")
+    parse_callback(progress, "progress")
     source, place = parse_directory(backup, "backup"), parse_directory(dest, "dest")
     if DiskFiles(source).is_empty():
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
@@ -176,7 +176,7 @@ def repair(
         or the source has a name beside ``dest`` that the new store passes through.
     """
     started = time.perf_counter()
-    function_or_none(progress, "progress")
+    parse_callback(progress, "progress")
     where, named = parse_directory(path, "path"), parse_directory(dest, "dest")
     files, place = DiskFiles(where), Place.at(named)
     named = os.path.abspath(named)  # now: the current directory may be renamed meanwhile

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from spector.arguments import parse_integer, parse_path, parse_switch
+from spector.arguments import parse_callback, parse_integer, parse_path, parse_switch, parse_truth
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import (
@@ -23,7 +23,7 @@ from spector.errors import (
     SpectorError,
 )
 from spector.layout import HEADER_BYTES, Flag
-from spector.messages import counted, function_or_none, truth
+from spector.messages import counted
 from spector.records import MemoryRecord
 from spector.search import Listing
 from spector.store.backup import file_beside
@@ -121,14 +121,16 @@ class Exchange:
             count: how many memories there are, for the progress of a full export.
         """
         chosen = self._listing.select(given, "export")
-        has_vectors = not self._vectors.can_embed if vectors is None else truth(vectors, "vectors")
-        damaged: list[int] | None = [] if truth(skip_damaged, "skip_damaged") else None
+        has_vectors = not self._vectors.can_embed
+        if vectors is not None:
+            has_vectors = parse_truth(vectors, "vectors")
+        damaged: list[int] | None = [] if parse_truth(skip_damaged, "skip_damaged") else None
         place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
         written = _write(
             place, self._listing.records(chosen, damaged, proven=True),
             self._vectors if has_vectors else None,
             total=count() if chosen.is_everything else None,
-            progress=function_or_none(progress, "progress"),
+            progress=parse_callback(progress, "progress"),
         )
         if damaged:
             warnings.warn(
@@ -146,7 +148,7 @@ class Exchange:
         These are part of the append: a quarantined memory is so from its commit on.
         """
         path = parse_path(source, "source")
-        function_or_none(progress, "progress")
+        parse_callback(progress, "progress")
         if limit is not None:
             limit = parse_integer(limit, "limit", 0, sys.maxsize, "None reads all")
         if change is not None and not callable(change):

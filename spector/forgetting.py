@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from spector.arguments import SCOPES, id_of, parse_switch
+from spector.arguments import SCOPES, id_of, parse_switch, parse_truth
 from spector.errors import InvalidFilterError, InvalidInputError
-from spector.messages import items_of, truth
+from spector.messages import items_of
 from spector.records import ForgetReport
 from spector.search import Listing
 from spector.upkeep import Keeper
@@ -61,7 +61,7 @@ def _manner(
     *, purge: Any, verify: Any, include_protected: Any, skip_protected: Any, cascade: Any = True
 ) -> Manner:
     manner = Manner(
-        purge=truth(purge, "purge"), verify=truth(verify, "verify"),
+        purge=parse_truth(purge, "purge"), verify=parse_truth(verify, "verify"),
         include_protected=parse_switch(include_protected, "include_protected"),
         skip_protected=parse_switch(skip_protected, "skip_protected"),
         cascade=parse_switch(cascade, "cascade"),

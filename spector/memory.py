@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
-from spector.arguments import id_of, parse_as_of, parse_switch
+from spector.arguments import id_of, parse_as_of, parse_switch, parse_truth
 from spector.config import Layout
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile
 from spector.layout import Flag
-from spector.messages import made_by, no_attribute, truth, with_hints, with_keywords
+from spector.messages import made_by, no_attribute, with_hints, with_keywords
 from spector.parts import Parts
 from spector.process import Steps, at_exit, verb
 from spector.recall import Context, RareArguments, RecallArguments, RecallOptions
@@ -154,7 +154,7 @@ class Memory(Faceted):
         """
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.reinforce(target, truth(success, "success"), scope)
+        return self._parts.changer.reinforce(target, parse_truth(success, "success"), scope)
 
     @verb
     def pin(
@@ -447,7 +447,7 @@ class Memory(Faceted):
             user_id, agent_id, session_id: the receipt names living memories of this scope only, and
                 no forgotten ones. The files belong to all, so what is compacted stays the same.
         """
-        self._parts.access.ensure(write=not (dry_run := truth(dry_run, "dry_run")))
+        self._parts.access.ensure(write=not (dry_run := parse_truth(dry_run, "dry_run")))
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         return self._parts.keeper.compact(
             threshold, dry_run=dry_run, verify=verify, progress=progress, scope=scope

@@ -45,10 +45,12 @@ from spector.arguments.stores import (
     without_tilde,
 )
 from spector.arguments.values import (
+    parse_callback,
     parse_enum,
     parse_integer,
     parse_number,
     parse_switch,
+    parse_truth,
     several,
 )
 
@@ -63,6 +65,7 @@ __all__ = [
     "parse_always",
     "parse_as_of",
     "parse_budget",
+    "parse_callback",
     "parse_choice",
     "parse_clock",
     "parse_config",
@@ -90,6 +93,7 @@ __all__ = [
     "parse_switch",
     "parse_tags",
     "parse_threads",
+    "parse_truth",
     "parse_valence",
     "parse_vector",
     "several",

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from spector.errors import InvalidFilterError, InvalidInputError
-from spector.messages import items_of, shown
+from spector.messages import items_of, reading, shown
 
-__all__ = ["parse_enum", "parse_integer", "parse_number", "parse_switch", "several"]
+__all__ = [
+    "parse_callback", "parse_enum", "parse_integer", "parse_number", "parse_switch", "parse_truth",
+    "several",
+]
+
+_Callback = TypeVar("_Callback")
 
 
 def parse_number(value: Any, name: str, low: float, high: float, advice: str = "") -> float:
@@ -49,6 +54,29 @@ def parse_switch(value: Any, name: str) -> bool:
             f"{name} is {shown(value)}", hint=f"pass {name}=True or {name}=False"
         )
     return bool(value)
+
+
+def parse_truth(value: object, name: str) -> bool:
+    """The truth of any value, for switches that take whatever Python can test.
+
+    Raises:
+        InvalidInputError: testing it fails.
+    """
+    with reading(name, hint=f"pass {name}=True or {name}=False"):
+        return bool(value)
+
+
+def parse_callback(value: _Callback, name: str) -> _Callback:
+    """A function that is called later, or None.
+
+    Raises:
+        InvalidInputError: it cannot be called.
+    """
+    if value is None or callable(value):
+        return value
+    raise InvalidInputError(
+        f"{name} is {shown(value)}", hint=f"pass a function, or leave {name} out"
+    )
 
 
 def parse_enum(kind: Any, value: Any, name: str) -> Any:

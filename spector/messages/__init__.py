@@ -15,18 +15,15 @@ from spector.messages.suggestions import (
     with_keywords,
 )
 from spector.messages.values import (
-    function_or_none,
     items_of,
     reading,
     said,
     shown,
-    truth,
 )
 
 __all__ = [
     "checks_arguments",
     "counted",
-    "function_or_none",
     "hint_for_argument",
     "items_of",
     "made_by",
@@ -35,7 +32,6 @@ __all__ = [
     "refuse_unknown",
     "said",
     "shown",
-    "truth",
     "with_hints",
     "with_keywords",
 ]

@@ -10,13 +10,11 @@ from __future__ import annotations
 import contextlib
 import reprlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from spector.errors import InvalidInputError, SpectorError
 
-__all__ = ["function_or_none", "items_of", "reading", "said", "shown", "truth"]
-
-Function = TypeVar("Function")
+__all__ = ["items_of", "reading", "said", "shown"]
 
 _MOST_CHARS: Final = 200
 
@@ -100,29 +98,6 @@ def items_of(
         if item is _END:
             return
         yield item
-
-
-def truth(value: object, name: str) -> bool:
-    """Whether an argument holds, for switches that take whatever Python takes for true.
-
-    Raises:
-        InvalidInputError: it cannot tell.
-    """
-    with reading(name, hint=f"pass {name}=True or {name}=False"):
-        return bool(value)
-
-
-def function_or_none(value: Function, name: str) -> Function:
-    """An argument that is called later, when part of the work is done.
-
-    Raises:
-        InvalidInputError: it cannot be called.
-    """
-    if value is None or callable(value):
-        return value
-    raise InvalidInputError(
-        f"{name} is {shown(value)}", hint=f"pass a function, or leave {name} out"
-    )
 
 
 _END: Final = object()

@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from spector.arguments import parse_directory, parse_limit, parse_number
+from spector.arguments import (
+    parse_callback,
+    parse_directory,
+    parse_limit,
+    parse_number,
+    parse_truth,
+)
 from spector.clock import Clock, iso_of_ms
 from spector.config import Config
 from spector.errors import InvalidInputError
 from spector.kernel import kernel_info
-from spector.messages import function_or_none, items_of, truth
+from spector.messages import items_of
 from spector.records import (
     BackupReport,
     CheckReport,
@@ -58,7 +64,7 @@ class Keeper:
         progress: Progress | None, scope: Scope,
     ) -> CompactionReport:
         """Rebuild partitions and erase what is due; see ``Memory.compact``."""
-        function_or_none(progress, "progress")
+        parse_callback(progress, "progress")
         share = parse_number(threshold, "threshold", 0.0, 1.0)
         needles = _needles_given(verify)
         if dry_run and needles is not None:
@@ -105,7 +111,7 @@ class Keeper:
     def check(self, progress: Progress | None, limit: int | None) -> CheckReport:
         """One report on all stores."""
         limit = parse_limit(limit)
-        function_or_none(progress, "progress")
+        parse_callback(progress, "progress")
         durable = self._router.durable_store()
         tiers = {tier.code: tier.files for tier in self._router}
         reports = []
@@ -135,7 +141,7 @@ class Keeper:
         return copy_store(
             self._router.durable_store(), parse_directory(dest, "dest"),
             taken_ms=self._clock.now_ms(),
-            force=truth(force, "force"), progress=function_or_none(progress, "progress"),
+            force=parse_truth(force, "force"), progress=parse_callback(progress, "progress"),
         )
 
     # -- figures ------------------------------------------------------------------------------

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.arguments import parse_callback
 from spector.errors import InvalidInputError, SpectorError
 from spector.language.statements import Opening, may_be_instruction, speaker_in, words_of
 from spector.layout import CERTAIN
-from spector.messages import function_or_none, reading, refuse_unknown
+from spector.messages import reading, refuse_unknown
 from spector.process import each_elsewhere
 from spector.records import MemoryRecord
 from spector.store.core import Store, Transaction
@@ -69,7 +70,7 @@ class Writer:
     ) -> list[MemoryRecord]:
         """Store many, in batches of ``Config.batch_records``; each batch is one commit a store."""
         refuse_unknown(common, FIELDS, "remember_many")
-        function_or_none(progress, "progress")
+        parse_callback(progress, "progress")
         if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
             raise InvalidInputError(
                 f"remember_many takes several memories, got one {type(items).__name__}",

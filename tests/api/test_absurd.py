@@ -19,7 +19,8 @@ import pytest
 
 import spector
 from spector import Memory, RecallOptions
-from spector.messages.values import items_of, reading, said, shown, truth
+from spector.arguments import parse_truth
+from spector.messages.values import items_of, reading, said, shown
 from spector.write.drafts.draft import FIELDS
 from tests.fakes import FakeEmbedder
 
@@ -193,4 +194,4 @@ def test_what_is_no_ordinary_error_passes() -> None:
     with pytest.raises(spector.InvalidTagError), reading("it"):
         raise spector.InvalidTagError("ours")
     assert list(items_of(iter("ab"), "it")) == ["a", "b"]
-    assert truth(1, "it") is True
+    assert parse_truth(1, "it") is True
