@@ -14,7 +14,6 @@ from typing import Any
 import spector
 from spector.clock import ManualClock
 from spector.layout import Flag
-from spector.store.catalog.queries.scopes import ANYBODY
 from tests.crash.harness import die, in_fork
 from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
@@ -91,7 +90,7 @@ def exported_before(folder: str) -> None:
     with open_tiny(store_in(elsewhere)) as memory:
         ids = ids_of(memory)
         memory.pin(ids["fact2"])
-        memory._flag(ids["new0"], Flag.QUARANTINED, True, ANYBODY)
+        memory._parts.changer.set_flag(ids["new0"], Flag.QUARANTINED, True)
         child = remember(memory, "child version 0", parents=[ids["new0"]])
         memory.reinforce(child)
         memory.export(os.path.join(folder, "in.jsonl"))
