@@ -77,6 +77,9 @@ def test_a_new_statement_replaces_the_old_one(old: str, new: str, rule: str) -> 
         ("I speak Dutch.", "I speak Danish."),
         ("I have a dog.", "I have a cat."),
         ("I use Vim.", "I use Firefox."),
+        ("I use Vim.", "I use Firefox now."),
+        ("I play the cello.", "I play tennis now."),
+        ("We found lovely flowers.", "Now, I've finally found my real muses."),
         ("My sister is Anna.", "My sister is Berta."),
         ("My friend is Anna.", "My friend is Berta."),
         ("I'm allergic to nuts.", "I'm allergic to pollen."),
@@ -118,6 +121,14 @@ def test_a_correction_needs_likeness_where_a_predicate_may_have_several_values()
     new, = extract(text)
     assert compare(old, new, text, likeness=[0.8]).rule == "said"
     assert compare(old, new, text, likeness=[0.2]) == Verdict("none")
+    assert compare(old, new, text) == Verdict("none")
+
+
+def test_two_values_of_an_unknown_role_in_other_words_are_both_kept() -> None:
+    old, = extract("My dentist is Dr Ruiz.")
+    new, = extract("Dr Wu is my dentist.")
+    assert compare([old], new).kind == "contradicts"
+    assert compare([old], extract("My dentist is Dr Wu.")[0]).kind == "replaces"
 
 
 def test_there_and_back_again() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from spector.language.frames.predicates import is_single_valued, predicate_of
+from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
 from spector.language.frames.statement import Statement
 from spector.language.frames.values import forms_differ, normal_value
 from spector.language.words import plain
@@ -28,6 +28,8 @@ _PAST_WORDS: Final = re.compile(
     r"|when i was|previously|formerly|once lived|eskiden|o zamanlar|cocukken|bir zamanlar"
     r"|onceden)\b"
 )
+#: predicates that may have several values, but "now" means another one
+_ONE_AT_A_TIME: Final = frozenset("prefers drives runs_on".split())
 #: how likely rule (c) takes a noun of a correction for that of the old statement
 _LIKE: Final = 0.45
 _CONFIDENCE: Final = {"said": 0.98, "value": 0.97, "polarity": 0.97, "form": 0.9}
@@ -84,9 +86,10 @@ def compare(
             if _value(each) == _value(new):
                 found.append(Verdict("replaces", "polarity", _CONFIDENCE["polarity"], at))
         elif each.predicate == new.predicate and new.polarity and differ and _is_single(each, new):
-            sure = is_single_valued(new.predicate) or new.changed or each.frame == new.frame
+            known = new.predicate in SLOTS or is_single_valued(new.predicate)
+            sure = known or new.changed or each.frame == new.frame
             confidence = _CONFIDENCE["value" if sure else "form"]
-            found.append(Verdict("replaces", "value", confidence, at))
+            found.append(Verdict("replaces" if sure else "contradicts", "value", confidence, at))
     said = _said(old, same, new, new_text, likeness)
     if said is not None:
         found.append(said)
@@ -147,30 +150,37 @@ def _said(
     """Rule (c): the new message says itself that a value is replaced."""
     if not new.polarity:
         return None
+    value = _value(new)
     if new.replaced:
         before = normal_value(new.replaced)
         named = [at for at in same if old[at].polarity and not forms_differ(_value(old[at]), before)
-                 and forms_differ(_value(old[at]), _value(new))]
+                 and forms_differ(_value(old[at]), value)]
         if len(named) == 1:
             return Verdict("replaces", "said", _CONFIDENCE["said"], named[0])
-    corrects = bool(_CORRECTS.search(plain(new_text)))
-    if not (new.changed or corrects) or (new.predicate in ("has", "likes", "is_a") and not (
-        new.replaced
-    )):
+    of_slot = _of_slot(old, same, new, new_text, likeness)
+    if len(of_slot) != 1:
         return None
-    of_slot = [at for at in same if old[at].predicate == new.predicate]
-    if new.predicate == "is":  # "the database is X now": of the one slot with that name
-        name = predicate_of(new.subject)[0]
-        of_slot = of_slot or [at for at, each in enumerate(old) if _states(each)
-                              and each.predicate == name]
-    if corrects and not new.changed and likeness is not None:
-        of_slot = [at for at in of_slot if likeness[at] >= _LIKE]
-    if len(of_slot) != 1 or not old[of_slot[0]].polarity or _is_past(new_text) or not forms_differ(
-        _value(old[of_slot[0]]), _value(new)
-    ) or not _is_same_time(old[of_slot[0]], new):
+    each = old[of_slot[0]]
+    if not each.polarity or not forms_differ(_value(each), value) or not _is_same_time(each, new):
         return None
     return Verdict("replaces", "said", _CONFIDENCE["said"], of_slot[0])
 
 
-def _is_past(text: str) -> bool:
-    return bool(_PAST_WORDS.search(plain(text)))
+def _of_slot(
+    old: Sequence[Statement], same: Sequence[int], new: Statement, new_text: str,
+    likeness: Sequence[float] | None,
+) -> list[int]:
+    """The statements whose slot a message of change or correction is about."""
+    folded = plain(new_text)
+    if new.tense == "past" or _PAST_WORDS.search(folded):
+        return []
+    of_slot = [at for at in same if old[at].predicate == new.predicate]
+    if new.changed:
+        if new.predicate == "is" and not of_slot:  # "the database is X now": the only database
+            name = predicate_of(new.subject)[0]
+            return [at for at, each in enumerate(old) if _states(each) and each.predicate == name]
+        single = new.single or is_single_valued(new.predicate) or new.predicate in _ONE_AT_A_TIME
+        return of_slot if single else []
+    if likeness is None or not _CORRECTS.search(folded):
+        return []
+    return [at for at in of_slot if likeness[at] >= _LIKE]
