@@ -20,6 +20,8 @@ _GONE: Final = frozenset(
     """lost lose sold donated quit left died passed ex late former missing stolen gave
     miss""".split()
 )
+#: "as a kid" tells of a time
+_YOUNG: Final = frozenset("kid child teen teenager boy girl baby toddler result rule".split())
 _CALLS: Final = frozenset("call reach email mail text contact phone".split())
 _SIZES: Final = frozenset("little big older younger young own two three new".split())
 _KNOWN: Final = PRESUPPOSED | KIN
@@ -45,7 +47,9 @@ def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
             end += 1
         if end > begin:
             predicate = noun
-        elif gone or noun not in PRESUPPOSED or _is_compound(words, begin):
+        elif gone or noun not in PRESUPPOSED or _is_compound(words, begin) or (
+            at and words[at - 1].text in words_of.BE
+        ):
             continue
         else:
             predicate, begin, end = "has", first, first + 1
@@ -92,7 +96,7 @@ def as_a(words: Sequence[Word], text: str) -> Iterator[Draft]:
     if len(words) < 6 or words[0].text != "as" or words[1].text not in ("a", "an"):
         return
     comma = next((n for n in range(3, 7) if n + 1 < len(words) and words[n].text == ","), 0)
-    if not comma or words[comma + 1].text not in ("i", "my") or any(
+    if words[2].text in _YOUNG or not comma or words[comma + 1].text not in ("i", "my") or any(
         word.text in words_of.STOPS for word in words[2:comma]
     ):
         return
@@ -126,7 +130,9 @@ def _is_compound(words: Sequence[Word], at: int) -> bool:
 def _naming(words: Sequence[Word], at: int, text: str) -> Iterator[Draft]:
     """"a dog named Max": Max is a dog."""
     end = at + 1
-    while end < len(words) and _is_name_word(words[end]):
+    while end < len(words) and (
+        _is_name_word(words[end]) or (end > at + 1 and words[end].kind == "number")
+    ):
         end += 1
     noun = words[at - 1]
     if end == at + 1 or noun.kind != "word" or noun.text in words_of.STOPS or noun.capital:

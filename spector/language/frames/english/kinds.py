@@ -125,12 +125,13 @@ _LIVED: Final = (_EVENTS - frozenset(("talk", "meeting", "play"))) | KIN | froze
 _SPEECHES: Final = frozenset("speech talk presentation lecture concert performance toast".split())
 #: heads of what one makes, meets or receives that name nothing
 _EMPTY_MADE: Final = frozenset(
-    """amount place spot area side team call friends friend mistake promise money joke
-    fuss list start research exercise exercises stuff lead job deal favor favour dent
-    plans effort efforts chat homework work workout workouts people folks others kinds
-    break rest improvement improvements purchase bunch comment comments post posts smile
-    smiles quick catch response hug hugs thanks point case progress big huge difference
-    impression noise sense use shot guess""".split()
+    """amount place spot area side boost push lift strength courage reminder team call
+    friends friend mistake promise money joke fuss list start research exercise
+    exercises stuff lead job deal favor favour dent plans effort efforts chat homework
+    work workout workouts people folks others kinds break rest improvement improvements
+    purchase bunch comment comments post posts smile smiles quick catch response hug
+    hugs thanks point case progress big huge difference impression noise sense use shot
+    guess""".split()
 )
 _FIELD_STOPS: Final = frozenset(
     """hard fast full-time part-time overtime late remotely there""".split()

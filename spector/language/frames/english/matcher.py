@@ -13,13 +13,18 @@ from spector.language.frames.english.copula import copula
 from spector.language.frames.english.groups import Group, group_at
 from spector.language.frames.english.implied import as_a, contacts, presupposed
 from spector.language.frames.english.kinds import KINDS, MARITAL, is_named
+from spector.language.frames.english.modality import (
+    clause_modality,
+    sentence_modality,
+    stricter,
+)
 from spector.language.frames.english.objects import objects_at
 from spector.language.frames.english.phrases import Phrase, phrase_at, text_of
 from spector.language.frames.english.slots import is_person, slot_at, subject_name
 from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame, third_of
 from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Sentence, Word
-from spector.language.frames.statement import Draft, Modality, Place
+from spector.language.frames.statement import Draft, Place
 
 __all__ = ["english_drafts"]
 
@@ -33,7 +38,7 @@ _CLAUSE_VERBS: Final = frozenset(
     """think guess believe suppose know remember told said say mentioned mention glad
     happy proud note fact sure because since as cause cuz though although while that""".split()
 )
-#: a clause behind them is never asserted, see `_modality`
+#: a clause behind them is never asserted, see `modality`
 _UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
@@ -63,7 +68,7 @@ _INTRODUCES: Final = (
 def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     """The statements of one sentence, in order, with the modality of each."""
     words = sentence.words
-    whole = _modality(sentence)
+    whole = sentence_modality(sentence)
     turns = any(pair in _TURNS for pair in pairwise(word.text for word in words[:6]))
     subject: Phrase | None = None
     last_past = False
@@ -78,8 +83,9 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         found = None if left_out else _subject_at(words, first)
         group = None
         if found is not None:
-            subject = found
             group = group_at(words, found.end, _is_third(words, found))
+            known = group is not None or found.article in ("i", "we", "you")
+            subject = found if known else None
         elif left_out:
             subject = Phrase(first, first, first + 1, 1, "i")
             group = group_at(words, first)
@@ -94,11 +100,11 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         if group.tense == "past" and at and words[at - 1].text in ("since", "as", "while"):
             continue
         last_past = group.tense == "past"
-        meant = _stricter(whole, _stricter(_context(words, at), group.modality))
+        meant = stricter(whole, stricter(clause_modality(words, at), group.modality))
         for draft in _frames(words, subject, group, text):
             named.append(draft.subject_span)
             draft.changed |= turns
-            yield replace(draft, modality=_stricter(meant, draft.modality))
+            yield replace(draft, modality=stricter(meant, draft.modality))
     for draft in _relative(words, text):
         yield replace(draft, modality=whole)
     for draft in (*as_a(words, text), *presupposed(words, text), *contacts(words, text)):
@@ -107,53 +113,6 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             begin <= start and end <= stop for begin, stop in named
         ):
             yield replace(draft, modality=whole)
-
-
-# -- how a sentence is meant ----------------------------------------------------------------------
-
-_ORDER: Final[tuple[Modality, ...]] = (
-    "asserted", "hedged", "planned", "conditional", "reported", "asked",
-)
-
-
-def _stricter(one: Modality, other: Modality) -> Modality:
-    return max(one, other, key=_ORDER.index)
-
-
-def _modality(sentence: Sentence) -> Modality:
-    words = [word.text for word in sentence.words]
-    if sentence.asks or _is_inverted(words):
-        return "asked"
-    if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
-        return "conditional"
-    for at, word in enumerate(words):
-        if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
-            return "reported"
-    if any(word in words_of.HEDGES for word in words) or ("not", "sure") in pairwise(words):
-        return "hedged"
-    return "asserted"
-
-
-def _is_inverted(words: list[str]) -> bool:
-    """Whether the words have the order of a question, whatever sign ends them."""
-    at = 0
-    while at < len(words) - 1 and (words[at] in words_of.INTRODUCTIONS or words[at] == ","):
-        at += 1
-    first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
-    if first in words_of.QUESTIONS:
-        return first not in ("when", "while")
-    asks = first in words_of.BE or first in words_of.DO or first in words_of.MODALS or (
-        first in ("have", "has"))
-    return asks and (second in words_of.PRONOUNS or second in words_of.POSSESSIVES
-                     or second in words_of.ARTICLES or second == "n't")
-
-
-def _context(words: Sequence[Word], at: int) -> Modality:
-    """What the words before a clause make of it: "I think", "Tom says"."""
-    before = [word.text for word in words[max(0, at - 4) : at]]
-    if any(word in words_of.OPINIONS for word in before):
-        return "hedged"
-    return "asserted"
 
 
 # -- where clauses begin, and whose they are ------------------------------------------------------
@@ -280,6 +239,8 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
                 continue
         if frame.now and group.tense != "present":
             continue
+        if frame.predicate in ("has", "misses") and not _is_meant(words, frame, group):
+            continue
         if group.ing and frame.kind in ("had", "liked", "activity"):
             continue
         at = group.end
@@ -327,8 +288,11 @@ def _relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
                        if words[begin].text in ("a", "an", "the", "this", "these", "another")
                        and (found := phrase_at(words, begin)) and found.end == end), None)
         group = None if phrase is None else group_at(words, at + 1)
-        if phrase is None or group is None or group.tense != "past" or group.modality != (
-            "asserted") or not group.polarity or not _has_gap(words, group.end):
+        if phrase is None or group is None or _is_superlative(words, phrase, at):
+            continue
+        if (group.tense, group.modality, group.polarity) != ("past", "asserted", True):
+            continue
+        if not _has_gap(words, group.end):
             continue
         for frame in FRAMES.get(group.verb, ()):
             if frame.past and not frame.preposition and KINDS[frame.kind](words, phrase):
@@ -338,6 +302,20 @@ def _relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
                             (span[0], words[group.end - 1].end), tense="past",
                             frame=f"en:relative:{group.verb}")
                 break
+
+
+def _is_superlative(words: Sequence[Word], phrase: Phrase, at: int) -> bool:
+    """Whether "the best film I have ever seen" compares and tells of none in particular."""
+    first = words[phrase.first].text
+    return first in ("best", "worst", "most", "only", "first", "last", "biggest") or (
+        first.endswith("est") or any(word.text in ("ever", "never") for word in words[at : at + 4]))
+
+
+def _is_meant(words: Sequence[Word], frame: VerbFrame, group: Group) -> bool:
+    """No "we all have our ways", no "I don't miss a match"."""
+    if frame.predicate == "misses":
+        return group.polarity
+    return not any(word.text == "all" for word in words[group.start : group.end])
 
 
 def _has_gap(words: Sequence[Word], at: int) -> bool:

@@ -60,6 +60,11 @@ def objects_at(
     if slot is not None:
         yield slot
         return
+    last = FORMS.get(words[phrase.end - 1].text)
+    if group.verb in ("help", "see") and last is not None and "base" in last.names:
+        return  # "helped a tourist find"
+    if frame.kind == "liked" and _is_narrowed(words, phrase):
+        return
     if not _fits(words, phrase, frame, negated) or _is_urged(words, phrase.end, frame):
         return
     favourite = _best_of_all(words, phrase, frame, text)
@@ -103,6 +108,12 @@ def _best_of_all(
     span = (words[phrase.first].start, words[phrase.end - 1].end)
     return Draft(0, "", f"favourite_{kind}", text_of(words, phrase.first, phrase.end, text), (0, 0),
                  span, (0, 0), by_form=True, frame="en:best")
+
+
+def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
+    """Whether a bare noun is only liked as a relative clause has it: "people who shout"."""
+    return phrase.end - phrase.first == 1 and not phrase.article and phrase.end < len(words) and (
+        words[phrase.end].text in words_of.RELATIVES - {"when", "where", "while", "how", "why"})
 
 
 def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
@@ -150,6 +161,8 @@ def _gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
     ):
         return None
     end = verb + 1
+    if end < len(words) and words[end].text in ("more", "less"):
+        return None
     moved = end < len(words) and words[end].text in _PARTICLES
     end += moved
     inner = quote_at(words, end) or phrase_at(words, end)

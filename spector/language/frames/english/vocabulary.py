@@ -52,8 +52,8 @@ MODALS: Final[dict[str, Modality]] = {
 }  # fmt: skip
 #: within and behind a verb group; they change nothing
 ADVERBS: Final = frozenset(
-    """really truly still always just also actually currently now usually often
-    sometimes recently finally already definitely certainly totally absolutely
+    """almost nearly really truly still always just also actually currently now usually
+    often sometimes recently finally already definitely certainly totally absolutely
     especially mostly mainly generally normally personally even ever lately nowadays
     officially originally formerly previously only simply both all never once twice
     basically honestly obviously clearly literally typically probably perhaps maybe too

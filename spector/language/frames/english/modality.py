@@ -1,0 +1,57 @@
+"""How an English sentence is meant: asserted, hedged, planned, reported, conditional, asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from spector.language.frames.english import vocabulary as words_of
+from spector.language.frames.sentences import Sentence, Word
+from spector.language.frames.statement import Modality
+
+__all__ = ["clause_modality", "sentence_modality", "stricter"]
+
+_ORDER: Final[tuple[Modality, ...]] = (
+    "asserted", "hedged", "planned", "conditional", "reported", "asked",
+)
+
+
+def stricter(one: Modality, other: Modality) -> Modality:
+    return max(one, other, key=_ORDER.index)
+
+
+def sentence_modality(sentence: Sentence) -> Modality:
+    words = [word.text for word in sentence.words]
+    if sentence.asks or _is_inverted(words):
+        return "asked"
+    if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
+        return "conditional"
+    for at, word in enumerate(words):
+        if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
+            return "reported"
+    if any(word in words_of.HEDGES for word in words) or ("not", "sure") in pairwise(words):
+        return "hedged"
+    return "asserted"
+
+
+def _is_inverted(words: list[str]) -> bool:
+    """Whether the words have the order of a question, whatever sign ends them."""
+    at = 0
+    while at < len(words) - 1 and (words[at] in words_of.INTRODUCTIONS or words[at] == ","):
+        at += 1
+    first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
+    if first in words_of.QUESTIONS:
+        return first not in ("when", "while")
+    asks = first in words_of.BE or first in words_of.DO or first in words_of.MODALS or (
+        first in ("have", "has"))
+    return asks and (second in words_of.PRONOUNS or second in words_of.POSSESSIVES
+                     or second in words_of.ARTICLES or second == "n't")
+
+
+def clause_modality(words: Sequence[Word], at: int) -> Modality:
+    """What the words before a clause make of it: "I think", "Tom says"."""
+    before = [word.text for word in words[max(0, at - 4) : at]]
+    if any(word in words_of.OPINIONS for word in before):
+        return "hedged"
+    return "asserted"
