@@ -84,6 +84,18 @@ def test_the_speaker_is_who_says_i() -> None:
     assert subjects("Rize'de yaşıyorum.", speaker="Selin") == ["Selin"]
 
 
+def test_the_turns_of_a_transcript_have_their_own_speakers() -> None:
+    text = "Ines: I live in Oslo.\nOmar: I play chess.\nI like tea. I also like rum."
+    assert [said(each) for each in extract(text)] == [
+        "Ines | lives_in | Oslo", "Omar | plays | chess", "Omar | likes | tea",
+        "Omar | likes | rum",
+    ]
+    roles = "user: I live in Oslo.\nassistant: You live in Oslo."
+    assert [said(each) for each in extract(roles)] == ["user | lives_in | Oslo"] * 2
+    assert extract("Edit: I live in Oslo.")[0].subject == "user"
+    assert [said(each) for each in extract("Name: Omar\nPort: 8080")] == ["Port | is | 8080"]
+
+
 def test_the_language_may_be_given() -> None:
     assert [said(each) for each in extract("adim Ali", language="tr")] == ["user | is_named | Ali"]
     assert extract("adim Ali", language="en") == ()

@@ -15,6 +15,10 @@ __all__ = ["assignments"]
 _LEFT: Final = 4
 _RIGHT: Final = 7
 _OWNERS: Final = {"my": 1, "our": 0, "your": 2, "benim": 1, "the": 0}
+_OF_PERSONS: Final = frozenset(
+    """is_named age works_as works_at lives_in birthday marital_status diet nationality email phone
+    born_in height weight shoe_size blood_type salary""".split()
+)
 _SIGNS: Final = frozenset((":", "="))
 
 
@@ -47,6 +51,8 @@ def assignments(sentence: Sentence, text: str) -> Iterator[Draft]:
     if owner and modifiers:
         subject, predicate = "", f"{modifiers.replace(' ', '_')}_{predicate}"
     if not subject and not owner:
+        if predicate in _OF_PERSONS:
+            return  # of a person that the line does not name
         subject, predicate = text[left[0].start : left[-1].end], "is"
     span = (right[0].start, right[-1].end)
     yield Draft(

@@ -8,7 +8,7 @@ from typing import Final
 
 from spector.language.frames.assignments import assignments
 from spector.language.frames.english import english_drafts
-from spector.language.frames.predicates import is_single_valued
+from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
 from spector.language.frames.sentences import Sentence, sentences
 from spector.language.frames.statement import (
     AGENT,
@@ -21,6 +21,7 @@ from spector.language.frames.statement import (
 )
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
 from spector.language.frames.values import normal_value
+from spector.language.statements import ASSISTANTS, USERS, opening_of
 from spector.language.words import plain
 
 __all__ = ["extract"]
@@ -34,6 +35,8 @@ _STATES: Final[tuple[Modality, ...]] = ("asserted", "hedged")
 _NOT_OF_AGENT: Final = frozenset(
     """is_a has had got wants likes uses makes works_as found spent did said tries""".split()
 )
+#: of a line, as much as may be the name that it opens with, and a word
+_OPENING_CHARS: Final = 80
 _ASSISTANTS: Final = frozenset(("assistant", "agent", "ai", "system"))
 
 
@@ -66,7 +69,10 @@ def extract(
     agent = role in _ASSISTANTS
     first = speaker or (AGENT if agent else USER)
     second = listener or ("" if speaker else USER if agent else AGENT)
+    turns = [] if speaker else _turns(text)
     for sentence in sentences(text):
+        while turns and turns[0][0] <= sentence.start:
+            _, first, second = turns.pop(0)
         kept: list[Statement] = []
         seen: set[tuple[str, str, str, bool]] = set()
         for draft in _drafts(sentence, text, language):
@@ -80,6 +86,23 @@ def extract(
                 kept.append(replace(made, value=value))
         out += kept
     return tuple(out)
+
+
+def _turns(text: str) -> list[tuple[int, str, str]]:
+    """(start, speaker, listener) of each turn of a transcript; one opening makes none."""
+    found: list[tuple[int, str, str]] = []
+    start = 0
+    while 0 <= start < len(text):
+        opening = opening_of(text[start : start + _OPENING_CHARS].partition("\n")[0])
+        if opening is not None and predicate_of(opening.name)[0] not in SLOTS:
+            if opening.folded in ASSISTANTS:
+                found.append((start, AGENT, USER))
+            elif opening.folded in USERS:
+                found.append((start, USER, AGENT))
+            elif opening.proper:
+                found.append((start, opening.name, ""))
+        start = text.find("\n", start) + 1 or -1
+    return found if len(found) > 1 else []
 
 
 def _drafts(sentence: Sentence, text: str, language: str | None) -> Iterator[Draft]:

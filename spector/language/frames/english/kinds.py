@@ -188,6 +188,8 @@ def is_role(words: Sequence[Word], phrase: Phrase) -> bool:
 
 def _is_thing(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase)
+    if words[phrase.first].text in ("few", "couple", "bit"):
+        return False
     if head.text in words_of.VAGUE or (len(head.text) < 2 and not head.text.isdigit()):
         return False
     return not (phrase.end - phrase.first == 1 and (
@@ -207,7 +209,7 @@ def _is_counted(words: Sequence[Word], phrase: Phrase) -> bool:
         return False
     if head_of(words, phrase).text in _EMPTY_MADE or words[phrase.first].text in (
         "few", "couple", "lot", "bit", "number"
-    ) or any(word.text == "time" for word in words[phrase.first : phrase.end]):
+    ) or any(word.text in ("time", "blast", "fun") for word in words[phrase.first : phrase.end]):
         return False
     return bool(phrase.article or phrase.owner or words[phrase.end - 1].capital)
 

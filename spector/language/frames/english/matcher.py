@@ -48,7 +48,7 @@ _COMING: Final = frozenset(
 #: verbs whose progressive form is a plan or a manner of speaking
 _NOT_GOING_ON: Final = frozenset(
     """go get have take move marry meet see lose find leave start begin be make do die
-    come""".split()
+    come decide choose pick select""".split()
 )
 _AFTER_GAP: Final = frozenset(
     """last yesterday today recently in at on with during and but a from for this when
