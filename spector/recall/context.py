@@ -32,7 +32,7 @@ class Quote:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: id, time and score of the hit, and the fields above."""
         return {
-            **_named(self.hit),
+            **_identity(self.hit),
             "form": self.form,
             "relevance": round(self.relevance, 4),
             "tokens": self.tokens,
@@ -97,13 +97,13 @@ class Context:
             "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
             "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
             "abstained": self.abstained, "notes": list(self.notes),
-            "standing": [_named(hit) for hit in self.standing],
-            "pinned": [_named(hit) for hit in self.pinned],
+            "standing": [_identity(hit) for hit in self.standing],
+            "pinned": [_identity(hit) for hit in self.pinned],
             "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 
 
-def _named(hit: Hit) -> dict[str, Any]:
+def _identity(hit: Hit) -> dict[str, Any]:
     """Which memory, JSON-ready."""
     return {
         "id": hit.id, "event_time": iso_of_ms(hit.record.event_ms), "session_id": hit.session_id,

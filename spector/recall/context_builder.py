@@ -230,7 +230,7 @@ class _Draft:
             self._left -= tokens
             if not whole:
                 reason = f"relevance {quote.relevance:.2f} is below {self._full:g}"
-            return _written(quote, line, tokens, reason)
+            return _write_quote(quote, line, tokens, reason)
         return replace(quote, form="skipped", reason=_NO_ROOM)
 
     def settle(self, quotes: list[Quote]) -> tuple[list[Quote], int]:
@@ -241,7 +241,7 @@ class _Draft:
         """
         for n, quote in enumerate(quotes):
             if quote.reason == _TOO_LONG:
-                quotes[n] = self._widened(quote)
+                quotes[n] = self._widen(quote)
         place = {quote.hit.id: n for n, quote in enumerate(quotes)}
         # a tokenizer may make more of the block than of its lines one by one
         while (total := self._count(self.text())) > self._max and self._block:
@@ -249,7 +249,7 @@ class _Draft:
             quotes[n] = replace(quotes[n], form="skipped", tokens=0, reason=_NO_ROOM)
         return quotes, total if self.text() else 0
 
-    def _widened(self, quote: Quote) -> Quote:
+    def _widen(self, quote: Quote) -> Quote:
         """The same memory with as much of its text as the budget still allows."""
         before = self._block.line(quote.hit.id)
         room = self._left + quote.tokens
@@ -260,7 +260,7 @@ class _Draft:
             if line is not None and quote.tokens < tokens <= room:
                 self._block.put(line)
                 self._left -= tokens - quote.tokens
-                return _written(quote, line, tokens, "")
+                return _write_quote(quote, line, tokens, "")
         return quote
 
     def _line(self, hit: Hit, limit: int, *, whole: bool = True) -> Line | None:
@@ -306,7 +306,7 @@ def _line(
     return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark) if part else None
 
 
-def _written(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
+def _write_quote(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     """The quote of a hit whose line is in the block; without a reason it is there in full."""
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"

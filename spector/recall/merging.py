@@ -40,13 +40,13 @@ def merge_answers(lists: Sequence[HitList], k: int) -> HitList:
     for hit in whole.standing:  # a part may have it as an ordinary hit
         above.pop(hit.id, None)
     best = sorted(above, key=lambda each: (-above[each], each))[:k]
-    return whole._holding(_merged(first[each], base + above[each]) for each in best)
+    return whole._holding(_rescore(first[each], base + above[each]) for each in best)
 
 
-def _merged(hit: Hit, score: float) -> Hit:
-    return with_score(hit, score, functools.partial(_explained, hit, score))
+def _rescore(hit: Hit, score: float) -> Hit:
+    return with_score(hit, score, functools.partial(_explain, hit, score))
 
 
-def _explained(hit: Hit, score: float) -> Explanation:
+def _explain(hit: Hit, score: float) -> Explanation:
     why = hit.explain()
     return replace(why, evidence={**why.evidence, "parts": score - why.score})

@@ -77,7 +77,7 @@ def _of_command(name: str, rest: str) -> Decision:
 def _of_phrases(found: list[Token], known: Speakers) -> Decision:
     """Small talk if phrases cover every word; the reason names the first one's class."""
     phrases, longest_from = _phrases()
-    words = [_undrawn(token.text) for token in found]
+    words = [_undraw(token.text) for token in found]
     shouted = all(token.raw.isupper() for token in found if token.raw.isalpha())
     said: list[str] = []
     at = 0
@@ -133,7 +133,7 @@ def _names_at(
     return end - at if ended and end - at <= _MOST_NAMES else 0
 
 
-def _undrawn(word: str) -> str:
+def _undraw(word: str) -> str:
     """ "heyyyy" as "hey"."""
     return _DRAWN_OUT.sub(r"\1", word) if len(word) > 2 else word
 
@@ -149,7 +149,7 @@ def _phrases() -> tuple[dict[tuple[str, ...], str], dict[str, int]]:
     for what, text in (*PHRASES.items(), ("filler", FILLERS)):
         for phrase in text.split(","):
             words = tuple(
-                _undrawn(token.text) for token in tokens(compose(" ".join(phrase.split())))
+                _undraw(token.text) for token in tokens(compose(" ".join(phrase.split())))
             )
             if words:
                 listed.setdefault(words, what)

@@ -120,7 +120,7 @@ class CandidateRanker:
     ) -> Ranked:
         """The ranking of a large store's candidates: of ``result``, by words, and neighbours."""
         views, query = plan.views, plan.query
-        sample = self._sampled(plan.snap, views, query.profile.ranking)
+        sample = self._sample_of(plan.snap, views, query.profile.ranking)
         rows = sum([view.n_rows for view in views])
         corpus = Corpus(rows, sample.mean_length, _spread(sample, query))
         tables = tuple([
@@ -129,7 +129,7 @@ class CandidateRanker:
         ])
         return self._fuser.ranked(plan, tables, cue, corpus, result)
 
-    def _sampled(
+    def _sample_of(
         self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking
     ) -> _Sample:
         """The sample, taken anew when the stores have drifted away from it."""

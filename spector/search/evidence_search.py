@@ -87,10 +87,10 @@ class EvidenceSearch:
         if not plan.request.reading.is_survey:  # of everything, nothing is judged
             signals = self._signals.signals(plan, cue, found.ranked, hits[: plan.k])
         if is_doubted(hits):
-            hits = self._with_floods_behind(deep, cue, found)
+            hits = self._demote_floods(deep, cue, found)
         newer: dict[int, tuple[int, ...]] = {}
         if versions:
-            hits, newer = self._with_newer_first(plan, found.ranked, hits)
+            hits, newer = self._put_newer_first(plan, found.ranked, hits)
         first = self._by_score.hit_of_id(plan)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)]
@@ -110,7 +110,7 @@ class EvidenceSearch:
         result = None
         if plan.select is not None or not is_unfiltered(plan.query) or _lacks_words(plan):
             result = plan.scan(k)
-        ranked = self._modified(plan, self._ranker.all_of(plan, cue, result))
+        ranked = self._modify(plan, self._ranker.all_of(plan, cue, result))
         stats = plan.stats(result, len(ranked))
         instructions = self._standing.set_aside(plan, ranked)
         some = ranked.top(MOST_CANDIDATES) if plan.is_filtered else ranked
@@ -126,7 +126,7 @@ class EvidenceSearch:
         while True:
             result = plan.scan(want, allow.allow if allow else None)
             ranked = self._ranker.best_of(plan, cue, result, by_words, allow)
-            instructions = self._standing.set_aside(plan, self._modified(plan, ranked))
+            instructions = self._standing.set_aside(plan, self._modify(plan, ranked))
             if allow is not None:
                 ranked.only(allow.codes)
             hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
@@ -137,14 +137,14 @@ class EvidenceSearch:
             else:
                 want, by_words = 4 * want, 4 * by_words
 
-    def _modified(self, plan: Plan, ranked: Ranked) -> Ranked:
+    def _modify(self, plan: Plan, ranked: Ranked) -> Ranked:
         for make in self._modifiers:
             ranked.modify(make(plan, ranked))
         return ranked
 
     # -- order ----------------------------------------------------------------------------------
 
-    def _with_floods_behind(self, plan: Plan, cue: LexicalQuery, found: _Found) -> list[Hit]:
+    def _demote_floods(self, plan: Plan, cue: LexicalQuery, found: _Found) -> list[Hit]:
         """The hits with floods of one origin behind what others say about the cue."""
 
         def others() -> list[Hit]:
@@ -160,7 +160,7 @@ class EvidenceSearch:
             hits = self._confirmer.first(plan, found.ranked, WINDOW)[0]
         return demote_floods(hits, plan.k, others)
 
-    def _with_newer_first(
+    def _put_newer_first(
         self, plan: Plan, ranked: Ranked, hits: list[Hit]
     ) -> tuple[list[Hit], dict[int, tuple[int, ...]]]:
         """The hits with newer versions of a statement first, and which those are."""

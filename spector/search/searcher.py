@@ -47,7 +47,7 @@ from spector.search.view import (
     Snapshot,
     make_plan,
     make_snapshot,
-    patched_snapshot,
+    patch_snapshot,
     vectors_of,
     within,
 )
@@ -233,7 +233,7 @@ class Searcher:
         elif all(a is b for a, b in zip(cached.views, views, strict=True)):
             return cached
         else:
-            fresh = patched_snapshot(cached, views)
+            fresh = patch_snapshot(cached, views)
         self._cached = fresh
         return fresh
 
@@ -242,12 +242,12 @@ class Searcher:
     def _answer(self, snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
         """The best k, and the instructions that stand beside them."""
         if not request.ranks_by_evidence:
-            return self._chosen(self._plan(snap, (), request, by_catalog)).hit_list()
+            return self._choose(self._plan(snap, (), request, by_catalog)).hit_list()
         plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
         matching = self._standing.matching(plan)
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
-        found = self._chosen(plan).hit_list()
+        found = self._choose(plan).hit_list()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
@@ -261,7 +261,7 @@ class Searcher:
             scanner=self._scanner, config=self._config, by_catalog=by_catalog,
         )
 
-    def _replanned(self, plan: Plan, request: RecallRequest, k: int) -> Plan:
+    def _replan(self, plan: Plan, request: RecallRequest, k: int) -> Plan:
         """The plan of a request with another vector or selection, for the same cue."""
         return make_plan(
             plan.snap, plan.views, request, k=k, router=self._router,
@@ -269,7 +269,7 @@ class Searcher:
             is_scoped=plan.is_scoped, beside=plan.beside,
         )
 
-    def _chosen(self, plan: Plan) -> Answer:
+    def _choose(self, plan: Plan) -> Answer:
         """The best k: of equal words one, few of each session, the most different ones, none far
         behind; as many as there are candidates for."""
         request, wanted, most = plan.request, plan.k, self._config.max_k
@@ -278,7 +278,7 @@ class Searcher:
         least = _SURVEY_POOL if survey else _LEAST_POOL
         want = min(max(_POOL * wanted, least), most) if widely else wanted
         while True:
-            answer = self._found(plan, want)
+            answer = self._run_passes(plan, want)
             hits: Sequence[Hit] = answer.hits
             if request.cue.text is not None and request.lexical:  # a vector asks for memories
                 hits = without_repeats(hits)
@@ -294,15 +294,15 @@ class Searcher:
             hits = near_the_best(hits, request.cut)
         return answer if hits is answer.hits else answer.with_hits(hits)
 
-    def _found(self, plan: Plan, k: int) -> Answer:
+    def _run_passes(self, plan: Plan, k: int) -> Answer:
         """The passes of a plan, one after the other; each knows what those before it have found."""
         answer, request = _NOTHING, plan.request
         for each in passes_of(plan, k):
             if each.of_time is not None:
                 if not answer.hits:
                     continue
-                narrow = self._replanned(plan, replace(request, selection=each.of_time), each.k)
-                of_time = self._searched(narrow)
+                narrow = self._replan(plan, replace(request, selection=each.of_time), each.k)
+                of_time = self._search(narrow)
                 if of_time.hits and request.reading.is_survey:
                     answer = of_time  # "what did we talk about last week?": all of that time
                 else:
@@ -311,11 +311,11 @@ class Searcher:
             if each.feedback and answer.hits:
                 nearer = _nearer(request.cue, answer.hits, each.feedback)
                 request = replace(request, cue=nearer)
-                plan = self._replanned(plan, request, each.k)
-            answer = self._searched(plan if plan.k == each.k else replace(plan, k=each.k))
+                plan = self._replan(plan, request, each.k)
+            answer = self._search(plan if plan.k == each.k else replace(plan, k=each.k))
         return answer
 
-    def _searched(self, plan: Plan) -> Answer:
+    def _search(self, plan: Plan) -> Answer:
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
             return self._by_evidence.answer(plan)
         return self._by_score.answer(plan)

@@ -51,9 +51,9 @@ def test_threads_that_recall_at_once_do_not_write_on_the_same(
     monkeypatch.setattr(features, "_MOST_KEPT", 10)
     monkeypatch.setattr(features, "_large", {})
     _ask(100)
-    mine = features._taken("mark", 100, np.bool_)
-    other = features._taken("mark", 100, np.bool_)
+    mine = features._take("mark", 100, np.bool_)
+    other = features._take("mark", 100, np.bool_)
     assert mine is not other
     features._give_back("mark", mine)
     features._give_back("mark", other)
-    assert features._taken("mark", 100, np.bool_) is other
+    assert features._take("mark", 100, np.bool_) is other

@@ -100,7 +100,7 @@ class Fuser:
             _terms_of(snap.kernel, each, cue, corpus, idf, weight, profile.ranking)
             for each in tables
         ]
-        evidence = {name: _joined([each[name] for each, _ in found]) for name in found[0][0]}
+        evidence = {name: _join([each[name] for each, _ in found]) for name in found[0][0]}
         named = named_rows(snap, tables, [own for _, own in found], cue, profile, gone)
         words = evidence.get("words")
         scale = np.float32(profile.w_lexical) * spread
@@ -112,10 +112,10 @@ class Fuser:
         if named is not None:
             evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
         ranked = Ranked(
-            _joined([each.ids for each in tables]),
-            _joined([np.full(len(each), each.store, np.int64) for each in tables]),
-            _joined([each.part[: len(each)] for each in tables]),
-            _joined([each.slot[: len(each)] for each in tables]),
+            _join([each.ids for each in tables]),
+            _join([np.full(len(each), each.store, np.int64) for each in tables]),
+            _join([each.part[: len(each)] for each in tables]),
+            _join([each.slot[: len(each)] for each in tables]),
             fused, similarity, evidence,
             [] if result is None else unfeatured_hits(snap, tables, result),
         )
@@ -142,7 +142,7 @@ class Fuser:
             start += len(features.rows)
             norms = features.norms(snap, share, self._norms[features.store]) if share else mine
             out.append(mix_neighbours(mine, features.around, norms, share))
-        return _joined(out)
+        return _join(out)
 
 
 def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
@@ -152,8 +152,8 @@ def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
     for dormant and quarantined memories.
     """
     snap, query = plan.snap, plan.query
-    part = _joined([features.part for features in tables])
-    slot = _joined([features.slot for features in tables])
+    part = _join([features.part for features in tables])
+    slot = _join([features.slot for features in tables])
     similarity = np.zeros(len(part), np.float32)
     if plan.mask is None and all(len(features) == len(features.rows) for features in tables):
         ranked: slice | NDArray[np.bool_] = slice(None)
@@ -176,7 +176,7 @@ def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
     return fused[ranked], sound[ranked], sound if dots is similarity else _sound(dots)
 
 
-def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _join(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """One after the other; a single one as it is, which most stores have."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 

@@ -114,13 +114,13 @@ def match_aliases(plan: Plan, cue: str) -> AliasMatch:
     rest = (w for w, tells in zip(words, content, strict=True) if tells and w not in said)
     if not longest or not all(w in ASKING for w in rest):
         return replace(nothing, words=said, instead=instead)
-    rows = tuple(map(_united, zip(*(named[span] for span in longest), strict=True)))
+    rows = tuple(map(_unite, zip(*(named[span] for span in longest), strict=True)))
     if sum(map(len, rows)) > FEW:
         rows = nothing.rows
     return AliasMatch(rows, said, instead)
 
 
-def _united(rows: Sequence[I64]) -> I64:
+def _unite(rows: Sequence[I64]) -> I64:
     return np.unique(np.concatenate(rows))
 
 
@@ -143,7 +143,7 @@ class _Having:
         view, found = self._views[n], [term for term in terms if term in self._there[n]]
         if not found:
             return np.zeros(0, np.int64)
-        return _united([rows for rows, _ in view.having(found, len(view))])
+        return _unite([rows for rows, _ in view.having(found, len(view))])
 
     def few(self, terms: Sequence[str]) -> tuple[I64, ...]:
         """Per view those that pass, one more than a few at most."""
@@ -176,7 +176,7 @@ def _slips(
             some = eligible_rows(plan, n, have.rows(n, terms), certain=True)
             for row, memory in islice(some, _MOST_COMPARED):
                 for name in map(fold_alias, aliases_in(memory.metadata)):
-                    wrong = _mistaken(words[span.start : span.stop], span.text, name)
+                    wrong = _slip_in(words[span.start : span.stop], span.text, name)
                     if wrong is None:
                         continue
                     if wrong not in known:
@@ -190,7 +190,7 @@ def _slips(
     return instead
 
 
-def _mistaken(words: Sequence[str], text: str, name: str) -> str | None:
+def _slip_in(words: Sequence[str], text: str, name: str) -> str | None:
     """The one word of a text that makes it a slip of a name."""
     if not is_typo(text, name):
         return None

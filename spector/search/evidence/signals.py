@@ -160,7 +160,7 @@ def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
     passed = len(some)
     some = some[evenly_spaced(passed, SAMPLE)]
     ids, store, part, slot = ids[some], store[some], part[some], slot[some]
-    kept = np.ones(len(ids), np.bool_) if exact else _confirmed(plan, store, ids)
+    kept = np.ones(len(ids), np.bool_) if exact else _confirm(plan, store, ids)
     seen = int(np.count_nonzero(kept))
     if seen < _ENOUGH and looked < count:
         return _Passing(None, seen, None, measured=False)
@@ -187,7 +187,7 @@ def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
     some = rows[evenly_spaced(memories, SAMPLE)]
     ids = None
     if ranked.allowed is None and plan.is_filtered:
-        kept = some[_confirmed(plan, ranked.store[some], ranked.ids[some])]
+        kept = some[_confirm(plan, ranked.store[some], ranked.ids[some])]
         if len(kept) < _ENOUGH and len(some) < memories:
             rows = rows[np.isin(ranked.codes(rows), allowed_records(plan).codes)]
             memories, ids = len(rows), ranked.ids[rows]
@@ -212,7 +212,7 @@ def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:
         rows = rows[np.lexsort((ranked.ids[rows], -values[rows]))][:_MOST]
         for start in range(0, len(rows), _CHUNK):
             chunk = rows[start : start + _CHUNK]
-            passing = _confirmed(plan, ranked.store[chunk], ranked.ids[chunk])
+            passing = _confirm(plan, ranked.store[chunk], ranked.ids[chunk])
             if passing.any():
                 out.append(chunk[passing][:1])
                 break
@@ -242,7 +242,7 @@ def _spaced_over(
     )
 
 
-def _confirmed(plan: Plan, store: I64, ids: I64) -> NDArray[np.bool_]:
+def _confirm(plan: Plan, store: I64, ids: I64) -> NDArray[np.bool_]:
     """(n,) which of some memories their store's filter lets through."""
     out = np.zeros(len(ids), np.bool_)
     for n, condition in enumerate(plan.filters):

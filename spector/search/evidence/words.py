@@ -76,7 +76,7 @@ class LexicalChannel:
         if len(terms) > MAX_TERMS:  # those that say most about which memory is meant
             largest = max(views, key=lambda view: view.n_rows)
             terms = largest.informative(terms, MAX_TERMS)
-        looked_up = tuple([_looked_up(view, tuple(terms)) for view in views])
+        looked_up = tuple([_look_up(view, tuple(terms)) for view in views])
         known = self._speakers(views) if ranking.about else []
         rows = sum(map(len, views))
         speakers = [each.speakers for each in known]
@@ -133,14 +133,14 @@ def _said_by(known: Sequence[_Known], topic: Topic | None) -> tuple[int, ...]:
     """Per store the code of the speaker whose words are asked for, -1 for none."""
     if topic is None or topic.speaker is None:
         return ()
-    names = [_named(topic.speaker, each.speakers) for each in known]
+    names = [_match_speaker(topic.speaker, each.speakers) for each in known]
     return tuple([
         -1 if name is None else each.code_of.get(name, -1)
         for name, each in zip(names, known, strict=True)
     ])
 
 
-def _named(speaker: str, known: Speakers) -> str | None:
+def _match_speaker(speaker: str, known: Speakers) -> str | None:
     """The one speaker of a store that a name fits; None for none, or several."""
     if speaker in (USER, ASSISTANT):
         return known.user if speaker == USER else known.assistant
@@ -164,7 +164,7 @@ def knows_names(views: Sequence[WordView], query: LexicalQuery) -> bool | None:
     return True
 
 
-def _looked_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
+def _look_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
     if view.n_rows and terms:
         return view.look_up(terms)
     return Lookup(

@@ -18,7 +18,7 @@ from spector.kernel.contract import cosine_table, squared
 from spector.language.statements import ends_with_question, may_instruct
 from spector.layout import CERTAIN_BYTE
 from spector.records import Hit
-from spector.search.selection.rescoring import scored_below
+from spector.search.selection.rescoring import lower_below
 from spector.search.view import (
     Candidate,
     Ranked,
@@ -87,7 +87,7 @@ def demote_floods(
     last = about[:k][-1].score
     known = {hit.id for hit in hits}
     every = [*hits, *(hit for hit in about if hit.id not in known)]
-    moved = [scored_below(hit, last, "origin") if hit.id in flood else hit for hit in every]
+    moved = [lower_below(hit, last, "origin") if hit.id in flood else hit for hit in every]
     return sorted(moved, key=lambda hit: -hit.score)[:k]
 
 

@@ -26,7 +26,7 @@ from spector.language.statements import (
 )
 from spector.language.words import plain
 from spector.records import Hit
-from spector.search.selection.rescoring import scored_above
+from spector.search.selection.rescoring import raise_above
 from spector.search.view import found_of, units_of
 
 __all__ = [
@@ -65,7 +65,7 @@ def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) ->
         if later:
             newest = max(later, key=lambda each: (found_of(out[places[each]]).event_ms, each))
             hit = out.pop(places[newest])
-            out.insert(at, scored_above(hit, out[at].score, "newer"))
+            out.insert(at, raise_above(hit, out[at].score, "newer"))
             places = {hit.id: n for n, hit in enumerate(out)}
         at += 1
     return out

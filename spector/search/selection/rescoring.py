@@ -12,7 +12,7 @@ from functools import partial
 from spector.records import Explanation, Hit
 from spector.search.view import candidate_of
 
-__all__ = ["scored_above", "scored_below", "with_score"]
+__all__ = ["lower_below", "raise_above", "with_score"]
 
 
 def with_score(
@@ -26,17 +26,17 @@ def with_score(
     return replace(hit, score=score, explainer=explainer, also=also)
 
 
-def scored_above(hit: Hit, least: float, term: str) -> Hit:
+def raise_above(hit: Hit, least: float, term: str) -> Hit:
     """The hit with a score just above ``least``; itself where it has one."""
-    return hit if hit.score > least else _moved(hit, least, term, math.inf)
+    return hit if hit.score > least else _move(hit, least, term, math.inf)
 
 
-def scored_below(hit: Hit, most: float, term: str) -> Hit:
+def lower_below(hit: Hit, most: float, term: str) -> Hit:
     """The hit with a score just below ``most``; itself where it has one."""
-    return hit if hit.score < most else _moved(hit, most, term, -math.inf)
+    return hit if hit.score < most else _move(hit, most, term, -math.inf)
 
 
-def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
+def _move(hit: Hit, bound: float, term: str, towards: float) -> Hit:
     """The hit with a term that takes its score to the first reachable number beyond a bound."""
     found = candidate_of(hit)
     if found is not None and found.score == hit.score:  # it was not moved before
@@ -52,8 +52,8 @@ def _moved(hit: Hit, bound: float, term: str, towards: float) -> Hit:
         if (score - bound) * math.copysign(1.0, towards) > 0:
             break
         step *= 2
-    return with_score(hit, score, partial(_explained, hit, evidence))
+    return with_score(hit, score, partial(_explain, hit, evidence))
 
 
-def _explained(hit: Hit, evidence: dict[str, float]) -> Explanation:
+def _explain(hit: Hit, evidence: dict[str, float]) -> Explanation:
     return replace(hit.explain(), evidence=dict(evidence))

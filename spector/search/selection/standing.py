@@ -137,7 +137,7 @@ class Standing:
         # of equal ones the newest, which stand first
         chosen.sort(key=lambda each: (-each[0], each[1]))
         ordered = [_candidate(within.found, n, score) for score, n in chosen]
-        return self._confirmed(plan, ordered, MOST if is_request else 1)
+        return self._confirm(plan, ordered, MOST if is_request else 1)
 
     def unconditional(self, plan: Plan, most: int) -> list[Hit]:
         """The newest instructions without a condition, newest first; before them those that say
@@ -146,7 +146,7 @@ class Standing:
         if within is None:
             return []
         rows = sorted(within.unconditional, key=lambda n: not within.found.wholly[n])
-        return self._confirmed(plan, [_candidate(within.found, n, 0.0) for n in rows], most)
+        return self._confirm(plan, [_candidate(within.found, n, 0.0) for n in rows], most)
 
     def set_aside(self, plan: Plan, ranked: Ranked) -> Sequence[Candidate]:
         """Take what is nothing but an instruction, and the memories beside, out of a ranking.
@@ -218,7 +218,7 @@ class Standing:
             passing &= bare.mask[found.part]
         return found.only(np.flatnonzero(passing)[:_CONSIDERED])
 
-    def _confirmed(self, plan: Plan, ordered: Sequence[Candidate], most: int) -> list[Hit]:
+    def _confirm(self, plan: Plan, ordered: Sequence[Candidate], most: int) -> list[Hit]:
         return self._confirmer.first(self._bare(plan), ordered, most)[0] if ordered else []
 
     def _bare(self, plan: Plan) -> Plan:

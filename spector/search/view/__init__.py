@@ -73,7 +73,7 @@ from spector.search.view.snapshot import (
     Moved,
     Snapshot,
     make_snapshot,
-    patched_snapshot,
+    patch_snapshot,
 )
 
 __all__ = [
@@ -116,7 +116,7 @@ __all__ = [
     "mark_rows",
     "mix_neighbours",
     "mixed_vectors",
-    "patched_snapshot",
+    "patch_snapshot",
     "pinned_request",
     "places_of",
     "reciprocal_ranks",

@@ -145,7 +145,7 @@ def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
     there = slot != NOWHERE
     if not there.all():  # written after the view, in a store in memory
         rows, part, slot = rows[there], part[there], slot[there]
-    return _laid_out(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
+    return _make_table(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
 
 
 def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> FeatureTable:
@@ -160,10 +160,10 @@ def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Feature
     if not there.all():
         known = int(np.count_nonzero(there[:known]))
         rows, near, part, slot = rows[there], near[there], part[there], slot[there]
-    return _laid_out(n, words, rows, known, part, slot, near)
+    return _make_table(n, words, rows, known, part, slot, near)
 
 
-def _laid_out(
+def _make_table(
     n: int, words: WordView, rows: I64, ranked: int, part: NDArray[np.uint32],
     slot: NDArray[np.uint32], near: I64,
 ) -> FeatureTable:
@@ -194,7 +194,7 @@ _MOST_KEPT: Final = 1 << 20
 _large: Final[dict[str, NDArray[Any]]] = {}
 
 
-def _taken(name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
+def _take(name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
     """Zeros for ``count`` rows and one more, this thread's alone until they are given back."""
     if count > _MOST_KEPT:
         kept = _large.pop(name, None)
@@ -218,7 +218,7 @@ def mark_rows(count: int, some: Sequence[I64], without: I64 | None = None) -> I6
 
     -1 stands for no row.
     """
-    mark = _taken("mark", count, np.bool_)
+    mark = _take("mark", count, np.bool_)
     for rows in some:
         mark[rows] = True  # -1 is behind the last
     if without is not None:
@@ -233,7 +233,7 @@ def mark_rows(count: int, some: Sequence[I64], without: I64 | None = None) -> I6
 def _positions(count: int, rows: I64, near: I64) -> I64:
     """Positions of the rows ``near`` in ``rows`` (m,); m for what is not in it, and for -1."""
     m = len(rows)
-    place = _taken("place", count, np.int32)
+    place = _take("place", count, np.int32)
     place[rows] = np.arange(m, dtype=np.int32) - np.int32(m)
     position = place[near].astype(np.int64) + m
     place[rows] = 0
@@ -265,7 +265,7 @@ def header_column(
 ) -> NDArray[Any]:
     """One field of the headers at given places."""
     kind, offset = RECORD_DTYPE.fields[name][:2]  # type: ignore[index]
-    return gathered(snap, part, slot, offset, kind.itemsize).view(kind)[:, 0]
+    return gather_bytes(snap, part, slot, offset, kind.itemsize).view(kind)[:, 0]
 
 
 def mixed_vectors(snap: Snapshot, features: FeatureTable, share: float) -> F32:
@@ -281,7 +281,7 @@ def mixed_vectors(snap: Snapshot, features: FeatureTable, share: float) -> F32:
     return out
 
 
-def gathered(
+def gather_bytes(
     snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32], offset: int, size: int
 ) -> NDArray[np.uint8]:
     """(n, size) u8 copies of bytes of the records at given places."""
@@ -295,7 +295,7 @@ def unit_vectors(
     scales = header_column(snap, part, slot, "scale").astype(np.float32)
     # of a vector of length 1 it is below 1/127; a damaged record must not reach those beside it
     scales[~((scales >= 0) & (scales <= 1))] = 0
-    codes = gathered(
+    codes = gather_bytes(
         snap, part, slot, HEADER_BYTES, snap.table.stride - HEADER_BYTES
     ).view(np.int8)
     return codes * scales[:, None]

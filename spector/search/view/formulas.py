@@ -99,7 +99,7 @@ def mix_neighbours(dots: F32, around: Around, norms: F32, share: float) -> F32:
     n = around.ranked
     if not share:
         return dots[:n]
-    padded = _padded(dots)
+    padded = _pad(dots)
     before, after = around.beside
     sides = padded[before] + padded[after]
     return np.asarray((dots[:n] + np.float32(share) * sides) / norms, np.float32)
@@ -134,7 +134,7 @@ def shares(lengths: F32, ranking: Ranking) -> F32:
 def spread_to_neighbours(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
     """Values of the ranked rows plus the shares of their neighbours': (n,) float32 from (m,)."""
     n = around.ranked
-    given = _padded(values * share)
+    given = _pad(values * share)
     out = values[:n].astype(np.float32)
     for weights, sides in ((ranking.before, around.before), (ranking.after, around.after)):
         for step, weight in enumerate(weights[:REACH]):
@@ -200,7 +200,7 @@ def choose_by_mmr(scores: F32, vectors: F32, count: int, weight: float) -> list[
     return chosen
 
 
-def _padded(values: F32) -> F32:
+def _pad(values: F32) -> F32:
     """With one more row of zeros, for missing neighbours."""
     out = np.zeros((len(values) + 1, *values.shape[1:]), np.float32)
     out[:-1] = values

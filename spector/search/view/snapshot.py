@@ -17,7 +17,7 @@ from spector.store.catalog import has_windows
 from spector.store.core import Store, View
 from spector.store.partitions import Partition
 
-__all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot", "patched_snapshot"]
+__all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot", "patch_snapshot"]
 
 Partitions = tuple[Partition, ...]
 #: so many ids for each segment, and as many more, are worth a table with an entry for each
@@ -185,7 +185,7 @@ def make_snapshot(
     )
 
 
-def patched_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
+def patch_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
     """The snapshot of other views of the same stores, made from an earlier (or later) one.
 
     Partitions are immutable, so those that are the same object in both are left alone: the work is
