@@ -155,7 +155,7 @@ class _Copy:
         if self._older is None:
             put_in_place(self._place.staging, self._place.target)
         else:
-            put_instead(self._place)
+            put_instead(self._place.staging, self._place.target, self._place.aside)
         return self._done
 
     def _refusal(self, error: StoreError) -> StoreError:

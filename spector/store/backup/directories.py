@@ -15,13 +15,9 @@ import os
 import shlex
 import stat
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from spector.errors import StoreError
 from spector.store.files import LOCK_NAME, sync_folder, translate_os_errors
-
-if TYPE_CHECKING:
-    from spector.store.backup.destination import Place
 
 __all__ = [
     "Found", "is_sole", "look_at", "missing_above", "mounted", "put_in_place", "put_instead",
@@ -104,30 +100,31 @@ def mounted(target: str) -> StoreError:
     )
 
 
-def put_instead(place: Place) -> None:
+def put_instead(staging: str, target: str, aside: str) -> None:
     """Give the finished directory the name of the older one, which is removed.
 
+    Where two names cannot be exchanged, the older one is ``aside`` for a moment.
     What cannot be removed is left to the next copy: the new one is complete.
     """
-    _sync_tree(place.staging)
-    if _exchange(place.staging, place.target):
+    _sync_tree(staging)
+    if _exchange(staging, target):
         try:
-            _sync(os.path.dirname(place.target))
+            _sync(os.path.dirname(target))
         except StoreError:  # a power cut may give the older one its name back, so it stays
             with contextlib.suppress(OSError):
-                os.rename(place.staging, place.aside)
+                os.rename(staging, aside)
             raise
-        left = place.staging
+        left = staging
     else:
-        with translate_os_errors("rename to", place.target):
-            os.rename(place.target, place.aside)
+        with translate_os_errors("rename to", target):
+            os.rename(target, aside)
             try:
-                os.rename(place.staging, place.target)
+                os.rename(staging, target)
             except OSError:
-                os.rename(place.aside, place.target)
+                os.rename(aside, target)
                 raise
-        _sync(os.path.dirname(place.target))
-        left = place.aside
+        _sync(os.path.dirname(target))
+        left = aside
     with contextlib.suppress(StoreError):
         remove_tree(left)
 
