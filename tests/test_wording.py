@@ -68,7 +68,7 @@ _DIALECT = re.compile(
 )
 #: room -> words of the dialect that it may have at most; lower the number, or drop the room, when
 #: you have rewritten some
-_ALLOWED = {
+_ALLOWED: dict[str, int] = {
     "docs": 1,
     "spector/cli": 9,
     "spector/importers": 2,

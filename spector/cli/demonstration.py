@@ -116,7 +116,7 @@ class Demonstration:
             self._claim(f"the store holds {count} memories", count == len(messages) >= 150)
 
     def _paraphrase(self) -> None:
-        cue = "How do we get the data back after somebody deletes it by accident?"
+        cue = "How do we get the data back after an accidental deletion?"
         with self._step("Recall by meaning", cue) as timed:
             with timed():
                 hits = self._open_memory.recall(cue, k=3)

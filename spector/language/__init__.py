@@ -1,1 +1,1 @@
-"""What texts and cues show by their form, in English and Turkish, without a model."""
+"""Rules of language for texts and cues, in English and Turkish, without a model."""

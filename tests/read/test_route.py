@@ -112,7 +112,7 @@ def test_every_decision_says_why() -> None:
     found = route_cue("Can you recommend a hotel?")
     assert found.reasons == (
         'kind request: asks for help ("can you")',
-        "intent preference: help is wanted: preferences count",
+        "intent preference: a request: preferences count",
         "mode hybrid: by kind",
     )
     assert found.kind is kind_of("Can you recommend a hotel?")

@@ -1,4 +1,4 @@
-"""What a cue asks: its kind, its parts, its topic."""
+"""Rules for cues: kind, parts, topic, small talk."""
 
 from __future__ import annotations
 

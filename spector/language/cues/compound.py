@@ -1,9 +1,8 @@
-"""Compound cues taken apart: each part is recalled by itself, and the answers are merged (v9).
+"""Splits compound cues into parts, each of which is recalled by itself.
 
-A cue is split only where its form says so: several questions, one question joined to another by
-"and", or one question about several people of the store. Whatever has no clear seam stays whole,
-since half a question finds worse than a whole one. Parts keep what they lean on: a "she" that meant
-the one person named before becomes that name.
+A cue is split only at a clear boundary: several questions, two questions joined by "and", or one
+question about several people of the store. Other cues stay whole, because half a question finds
+less than a whole one. A pronoun that refers to the one person named before is replaced by the name.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from spector.language.words import compose, plain
 
 __all__ = ["MOST_PARTS", "split_cue"]
 
-#: v9: two to four
+#: most parts of a cue
 MOST_PARTS: Final = 4
 #: longer cues are documents
 _MOST_CHARS: Final = 2_000
 
-#: a cue with none of these is whole
+#: a cue without a match is not compound
 _MAY_HAVE_SEAM: Final = re.compile(
     r"[?\uff1f\u061f].|[,;&]|\b(?:and|or|plus|also|as well|ve|veya|ile|ayr[iı]ca)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _END: Final = re.compile(r"[?\uff1f\u061f]+[\"'”’)]*\s*")
 _WORD: Final = re.compile(r"[^\W_]+")
-#: what a second question in one sentence begins with; the seam is before it
+#: conjunction before a second question in a sentence
 _SEAM: Final = re.compile(
     r"(?:[,;]\s*|\s+)(?:(?:and|plus|ve)(?:\s+(?:also|then|ayrica))?|also|ayrica|as well as)\s+"
     r"(?=(?:what|when|where|who|whom|whose|which|why|how|ne zaman|nerede|nereye|kim|kimin|hangi"
@@ -41,12 +40,12 @@ _SEAM: Final = re.compile(
     r"(?:i|you|he|she|it|we|they|there)\b)",
     re.IGNORECASE,
 )
-#: what stands between the names of a list
+#: separators of the names in a list
 _BETWEEN: Final = re.compile(r"\s*(?:,|&|,?\s*(?:and|or|ve|ile|veya))\s*", re.IGNORECASE)
 _BOTH: Final = re.compile(r"\bboth (?:of )?$", re.IGNORECASE)
 _PRONOUN: Final = re.compile(r"\b(he|she|him|his|her|hers)\b(?=(\s+[^\W\d_])?)", re.IGNORECASE)
 
-#: words that carry nothing by themselves; a part needs another
+#: words without content; a part needs another word
 _EMPTY: Final = frozenset(
     """a about am an and any are as at be been but by can could did do does for from had has have he
     her him his how i if in is isn it its just me my no not of on or our out right she so than that
@@ -57,15 +56,15 @@ _EMPTY: Final = frozenset(
 
 
 def split_cue(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
-    """The sub-cues of a cue; the cue alone when it is not compound.
+    """Split a cue into its parts; a cue that is not compound is returned alone.
 
     Args:
-        cue: any text; the time taken grows with its length only.
-        speakers: who is known in the store.
+        cue: any text; takes linear time.
+        speakers: the speakers known in the store.
 
     Returns:
-        1 to `MOST_PARTS` texts, each different. Talk is never split: several sentences of it are
-        one situation. A statement beside a question stays with it.
+        1 to `MOST_PARTS` distinct texts. Talk is never split, because its sentences describe one
+        situation. A statement next to a question stays with it.
     """
     if len(cue) > _MOST_CHARS or not _MAY_HAVE_SEAM.search(cue):
         return [cue]
@@ -85,7 +84,7 @@ def split_cue(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
 
 
 def _questions(text: str) -> list[str]:
-    """Up to the end of each question; what says nothing by itself stays with its neighbour."""
+    """Split after each question; parts without content stay with their neighbour."""
     pieces: list[str] = []
     at = 0
     for match in _END.finditer(text):
@@ -97,9 +96,9 @@ def _questions(text: str) -> list[str]:
 
 
 def _joined(question: str) -> list[str]:
-    """A question cut where "and" begins another one."""
+    """Split a question where "and" begins another one."""
     folded = plain(question)
-    # positions must agree: where folding changed the length, only English seams are seen
+    # positions must correspond: if folding changes the length, only English boundaries are found
     searched = folded if len(folded) == len(question) else question
     cuts = [(match.start(), match.end()) for match in _SEAM.finditer(searched)]
     pieces, at = [], 0
@@ -111,7 +110,7 @@ def _joined(question: str) -> list[str]:
 
 
 def _merged(pieces: list[str], joint: str = " ") -> list[str]:
-    """Pieces of at least one word of their own; others go to the piece before (or after) them."""
+    """Join pieces without a content word to the piece before (or after) them."""
     kept: list[str] = []
     for piece in pieces:
         if kept and not (_says_something(piece) and _says_something(kept[-1])):
@@ -122,12 +121,12 @@ def _merged(pieces: list[str], joint: str = " ") -> list[str]:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text has a word that is not empty."""
+    """True if a text has a content word."""
     return any(match.group() not in _EMPTY for match in _WORD.finditer(plain(text)))
 
 
 def _by_person(text: str, known: Speakers) -> list[str]:
-    """ "What do Ann and Bob like?" as one question for each."""
+    """Split "What do Ann and Bob like?" into one question per person."""
     places = list(known.places(text))
     run = places[:1]
     for last, place in itertools.pairwise(places):
@@ -146,7 +145,7 @@ def _by_person(text: str, known: Speakers) -> list[str]:
 
 
 def _with_names(parts: list[str], known: Speakers) -> list[str]:
-    """Parts in which "she" and "his" are the one person that was named before."""
+    """Replace "she" and "his" by the one person named before."""
     named: str | None = None
     done = []
     for part in parts:

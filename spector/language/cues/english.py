@@ -1,8 +1,8 @@
-"""How English asks about the conversation: frames around a topic, as grammar.
+"""English patterns of questions about the conversation: frames around a topic.
 
-Every pattern is for the `plain` form of a sentence without signs around it, and matches it whole.
-Its groups: ``rest`` or ``raised``, what it leaves; ``who``, the subject of a verb of saying;
-``talk``, the verb where it takes two to do it.
+Every pattern matches a whole sentence in `plain` form without surrounding signs. Groups: ``rest``
+or ``raised``, the remaining topic; ``who``, the subject of a verb of saying; ``talk``, a verb that
+takes two speakers.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["AUXILIARY", "ENGLISH", "FORM", "HINT", "PROFILE", "SELF", "TAIL", "T
 
 
 class Frame(StrEnum):
-    """What is asked about the conversation."""
+    """The kind of question about the conversation."""
 
-    NONE = ""  # nothing: the cue is about the world
-    ORDER = "order"  # when one thing was said after another
-    SUMMARY = "summary"  # all of it, in short
+    NONE = ""  # the cue is not about the conversation
+    ORDER = "order"  # the order in which things were said
+    SUMMARY = "summary"  # a summary of it
     SAID = "said"  # what was said or is known about something
     PROFILE = "profile"  # what is known about the user
 
@@ -30,7 +30,7 @@ _LEAD: Final = (
     r"|i (?:want|need) (?:you )?(?:to )?|let me |let's |help me )?"
     r"(?:please |kindly |just |quickly |briefly )*"
 )
-#: an order to say something, up to what is to be said
+#: a request to say something, without its object
 _GIVE: Final = (
     r"(?:give|show|tell|get|write|make|create|build|provide|prepare|produce|draw up|put together"
     r"|list|remind|find|describe|outline|reconstruct|lay out|walk|take|guide|run|lead|name|recall"
@@ -48,16 +48,16 @@ _SAY: Final = (
     r"|share[sd]?|describe[sd]?|explain(?:s|ed)?|report(?:s|ed)?|note[sd]?|write|wrote|written"
     r"|ask(?:s|ed)?|point(?:s|ed)? out)"
 )
-#: those that are nothing but saying: what is said may follow without "about"
+#: verbs that need no "about" before their object
 _SAY_THAT: Final = r"(?:say|says|said|tell|tells|told|mention(?:s|ed)?)"
 _RAISE: Final = r"(?:mention(?:s|ed)?|(?:bring|brings|brought) up|raise[sd]?|discuss(?:es|ed)?)"
-#: what two do: no single speaker is meant, but by "I"
+#: verbs that take two speakers: only "I" means a single one
 _TALK: Final = (
     r"(?:talk(?:s|ed)?|speak|spoke|spoken|discuss(?:es|ed)?|chat(?:s|ted)?|cover(?:s|ed)?"
     r"|(?:go|gone|went) (?:over|through)|touch(?:es|ed)? on)"
 )
 _WHEN: Final = r"(?:(?:ever|already|just|previously|first|last|originally|also|so far) ){0,2}"
-#: "I", "you", "Ann Lee": whoever says; nobody who is only described ("my sister")
+#: "I", "you", "Ann Lee": the subject; not a description ("my sister")
 _WHO: Final = (
     r"(?P<who>(?!(?:my|your|our|his|her|their|its|the|a|an|this|that|these|those|any|some|what|who"
     r"|did|do|does|have|has|had|would|could|should|can|will|might|is|are|was|were)\b)"
@@ -71,7 +71,7 @@ _VERB: Final = rf"(?:(?P<say>{_SAY})|(?P<talk>{_TALK}))"
 #: "did I ...", "have we ...", and "I have ..."
 _ASKED: Final = rf"(?:did|do|does|have|has|had) {_WHO} {_WHEN}"
 _STATED: Final = rf"{_WHO}{_HAVE} {_WHEN}"
-#: what follows is no statement: "everything about it (is wrong)"
+#: excludes statements: "everything about it (is wrong)"
 _NO_CLAIM: Final = r"(?!.*\b(?:is|are|was|were|seems?|makes?|made)\b)"
 
 SELF: Final = re.compile(
@@ -97,7 +97,7 @@ _TIMELINE: Final = (
     r"(?:timeline|time line|chronology|(?:order|sequence) of (?:events|things|topics))"
 )
 
-#: of a whole sentence; the first frame that fits counts, and what it leaves is looked at again
+#: patterns of whole sentences; the first match counts, and its rest is matched again
 _OUTER: Final = (
     # "walk me through the order in which", "what was the sequence in which"
     (Frame.ORDER,
@@ -125,7 +125,7 @@ _OUTER: Final = (
     (Frame.SAID,
      rf"(?:what (?:(?:all|else|exactly|{_DETAILS}) )?)?(?:do|did|have|can) (?:you|we) {_WHEN}"
      rf"{_KNOW}(?: (?:anything|something|everything|much))?{_ON}"),
-    # "what do you remember", of anything
+    # "what do you remember", without a topic
     (Frame.SAID, rf"what (?:(?:all|else|exactly) )?(?:do|did|have) you (?:still )?{_WHEN}"
                  r"(?:know|remember|recall|learn(?:ed|t)|stored|saved|noted)(?: so far)?"),
     (Frame.SAID, rf"what (?:else )?(?:can|could) you tell (?:me|us){_ON}"),
@@ -154,7 +154,7 @@ _OUTER: Final = (
     (Frame.SAID, rf"(?:all|everything|(?:all|every) (?:the )?{_MANY}{_DETAILS}) about {_NO_CLAIM}"
                  r"(?P<rest>.+)"),
 )  # fmt: skip
-#: of what a frame leaves: "(a summary of) our conversations about", "(the order in which) I raised"
+#: patterns of the rest: "(a summary of) our conversations about", "(the order in which) I raised"
 _INNER: Final = (
     (Frame.SAID, rf"(?:did |do |have |has |had )?(?:all |everything |anything |whatever |what )?"
                  rf"(?:(?:of )?the )?{_MANY}(?:{_DETAILS} )?(?:that |which )?{_STATED}{_VERB}"
@@ -175,16 +175,16 @@ ENGLISH: Final = (
     tuple((frame, re.compile(f"{_LEAD}(?:{pattern})")) for frame, pattern in _OUTER),
     tuple((frame, re.compile(pattern)) for frame, pattern in _INNER),
 )
-#: of the user, whatever else is known: "describe me", "user preferences"
+#: questions about the user: "describe me", "user preferences"
 PROFILE: Final = re.compile(
     rf"{_LEAD}(?:who am i|(?:tell (?:me|us) (?:more )?about|describe) (?P<self>{SELF.pattern})"
     rf"|(?:{_GIVE} )?(?:what (?:are|is) )?(?:all |of )*(?:(?:the |this |current )*user(?:'s|s)?|my)"
     r"(?: (?:main|general|known|personal|stored))? (?:profile|facts|details|info|information"
     r"|background|memories|(?P<rest>preferences?|likes(?: and dislikes)?)))"
 )
-#: what stands before a clause that is left: "(in which order) did (Ann visit ...)"
+#: an auxiliary before the rest: "(in which order) did (Ann visit ...)"
 AUXILIARY: Final = re.compile(r"(?:did|do|does|have|has|had|were|was|that) ")
-#: what says nothing of the topic at its end
+#: trailing phrases that do not belong to the topic
 TAIL: Final = re.compile(
     r",? ?\b(?:so far|(?:the )?most(?: often)?|until now|up to now|to date|till now|over time"
     r"|chronologically|step by step|in order|in (?:chronological|the right|the correct|time) order"
@@ -195,7 +195,7 @@ TAIL: Final = re.compile(
     r"|in (?:a few|one|two|three|four|five|\d{1,2}|short|simple)(?: short| brief)?"
     r" (?:sentences?|words|lines|paragraphs?|points|bullets?))$"
 )
-#: when it was said; the time of a cue is read elsewhere
+#: a time without a topic; the time of a cue is read elsewhere
 TIME: Final = re.compile(
     r"(?:yesterday|today|tonight|recently|lately|earlier(?: today)?|before"
     r"|(?:in |over )?(?:the |this )?(?:last|past|previous)(?: few)?"
@@ -203,14 +203,14 @@ TIME: Final = re.compile(
     r"|this (?:week|month|year|morning|evening)|(?:gecen|bu|son) (?:gun|hafta|ay|yil|sefer)"
     r"|dun|bugun|son zamanlarda)"
 )
-#: a sentence that says in which form the answer is wanted
+#: a sentence about the form of the answer
 FORM: Final = re.compile(
     r"(?:please )?(?:(?:mention|list|name|include|give|limit|keep|use|write|answer|reply|respond"
     r"|make|be|order|sort|focus|stick)\b.*\b(?:only|most|more|than|exactly|short|brief|concise|order"
     r"|chronological\w*|bullets?|items?|points?|sentences?|words?|lines?|list|\d{1,3}|one|two|three"
     r"|four|five|six|seven|eight|nine|ten)\b.*|thanks?(?: you)?|thank you.*)"
 )
-#: every frame has one of these words; most cues have none, and need no further look
+#: every frame has one of these words; most cues have none, so no pattern is tried
 HINT: Final = re.compile(
     r"\b(?:sa(?:y|ys|id)\b|t(?:ell|old)|mention|br(?:ing|ought) |rais|shar|descri|explain|report"
     r"|not(?:e|ed)\b|wr(?:ite|ote|itten)\b|ask|point|talk|sp(?:eak|oke)|discuss|chat|cover|went"

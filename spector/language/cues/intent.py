@@ -1,9 +1,8 @@
-"""What kind of cue this is, and what that changes: cheap rules, no LLM, every decision explained.
+"""Kind, intent and route of a cue: cheap rules, no model, every decision with its reasons.
 
-`kind` chooses the weights of the ranking formula and was measured ("Ranking research" in
-bench/log, whose rules these are). `route` adds intent and mode with the parameters that the
-designs behind spector give them (v9's strategy router, UCMA's query router). A route never keeps a
-memory from being found: it says what to favour, how many to look at, and why.
+`kind_of` chooses the weights of the ranking formula; its rules were measured ("Ranking research" in
+bench/log). `route_cue` adds intent and mode with default parameters for each. A route never
+excludes a memory: it says what to favour, how many memories to read, and why.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ __all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "ki
 
 
 class Kind(StrEnum):
-    """How a cue is meant: it chooses the weights of words against likeness."""
+    """The kind of a cue, which chooses the weights of words against similarity."""
 
-    FACT = "fact"  # a question with an answer somewhere in the store
-    TALK = "talk"  # what is being said; memories may come to mind
-    REQUEST = "request"  # help is wanted; preferences and standing instructions matter
+    FACT = "fact"  # a question about a fact
+    TALK = "talk"  # conversation, for which memories may be relevant
+    REQUEST = "request"  # a request for help; preferences and standing instructions matter
 
 
 class Intent(StrEnum):
-    """What a cue wants to know (v9's categories, and UCMA's procedures)."""
+    """The category of information that a cue asks for."""
 
     FACTUAL = "factual"
     TEMPORAL = "temporal"
@@ -43,27 +42,27 @@ class Intent(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which channel leads (UCMA). The others always run too."""
+    """The leading channel of a search; the others always run too."""
 
-    SEMANTIC = "semantic"  # likeness: nothing in the wording asks for more
+    SEMANTIC = "semantic"  # similarity
     STRUCTURED = "structured"  # a procedure or one entity: tags, tiers and names
     TEMPORAL = "temporal"  # times of the memories
-    GRAPH_SEED = "graph_seed"  # the best hits are seeds whose relations are followed
-    HYBRID = "hybrid"  # words and likeness together
+    GRAPH_SEED = "graph_seed"  # relations of the best hits are followed
+    HYBRID = "hybrid"  # words and similarity together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Params:
-    """An intent's parameters, as the designs give them.
+    """Search parameters of an intent.
 
     Attributes:
-        vector_weight, lexical_weight: shares of likeness and words in a weighted sum of ranks or
-            normalised scores (the rank-fusion option; the default formula weighs by `Kind`).
-        limit: hits wanted when the caller names no number.
+        vector_weight, lexical_weight: weights of similarity and words in a weighted sum of ranks or
+            normalized scores (the rank-fusion option; the default formula weighs by `Kind`).
+        limit: number of hits unless the caller gives one.
         sort: "relevance", "utility" or "newest", for a caller that lists instead of ranking.
         utility_boost: weight of a memory's utility in the score.
-        include_superseded: what is no longer so belongs to the answer ("where did I live before?").
-        hops: relations followed from the best hits.
+        include_superseded: also search superseded memories ("where did I live before?").
+        hops: number of relations to follow from the best hits.
         categories: categories of memories to favour; empty for all.
     """
 
@@ -77,7 +76,7 @@ class Params:
     categories: tuple[str, ...] = ()
 
 
-#: v9's strategy table; procedural is not in it and takes the balanced weights of general
+#: parameters of each intent; procedural has the balanced weights of general
 PARAMS: Final[Mapping[Intent, Params]] = MappingProxyType({
     Intent.FACTUAL: Params(vector_weight=0.6, lexical_weight=0.4, limit=10, utility_boost=0.2),
     Intent.TEMPORAL: Params(
@@ -100,7 +99,7 @@ PARAMS: Final[Mapping[Intent, Params]] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How a cue is to be treated, and by which of its words."""
+    """How a cue is to be searched, and the reasons."""
 
     intent: Intent
     mode: Mode
@@ -118,8 +117,8 @@ _PAST: Final = re.compile(
     r"\byou(?:'ve| have)? (?!need|feed|proceed|embed|exceed|succeed)(?:\w+ed|gave|wrote|chose|made"
     r"|sent|showed|shown)\b"
 )
-#: something is to be said again, not done: "could you remind me when", "do you remember my"; not
-#: "remind me to", which is an order
+#: asks to repeat something: "could you remind me when", "do you remember my"; not "remind me to",
+#: which is a request
 _TOLD_AGAIN: Final = re.compile(
     r"\bremind (?:me|us) (?!to\b)"
     r"|\b(?:can|could|would|will) you (?:please )?(?:tell|remind) (?:me|us) (?:again )?"
@@ -143,8 +142,8 @@ _REQUEST: Final = re.compile(
     r"|(?<!\bdo )\bi (?:need|want|would like)\b|\bi'd like\b|\bplease\b|\bremind (?:me|us) to\b"
     r"|\bwhat (?:steps|tools|libraries|strategies)\b"
 )
-#: somebody else is asked about: "What advice does Ann give?", "Would Ann take that option?"
-#: (looked for in the cue as it is written: a name has a capital)
+#: a question about a third person: "What advice does Ann give?", "Would Ann take that option?"
+#: (matched in the original cue, because names have capitals)
 _OTHERS: Final = re.compile(
     r"\b(?i:does|do|might|may|would|could|can|will|should) "
     r"(?:(?i:he|she|they)\b|(?!I\b)[A-ZÇĞİÖŞÜ])"
@@ -159,22 +158,22 @@ _ORDERED: Final = re.compile(
     r"^(?:tell me|remind me(?! to\b)|show me|give me|list|describe|name|find|look up)\b"
     r"|\b(?:anlat|hatirlat|goster|listele|soyle|sirala)[.!]?$"
 )
-#: one or two words without a sign that ends a sentence
+#: one or two words without punctuation
 _LOOKUP: Final = re.compile(r"[^\s.!?,;:]+(?: [^\s.!?,;:]+)?")
 _MOST_OF_A_LOOKUP: Final = 80
-#: the same, with dots in a word ("node.js") and after a short one that is cut off ("dr. weiss")
+#: the same, with dots within a word ("node.js") and after an abbreviation ("dr. weiss")
 _NAME: Final = re.compile(
     r"(?!.*\.\.)(?:[^\s!?,;:]*[^\s.!?,;:]|(?:[^\W\d_]{1,3}\.){1,4}(?= ))"
     r"(?: [^\s!?,;:]*[^\s.!?,;:])?"
 )
-#: words of questions that people are called, in English or Turkish
+#: question words that are also names, in English or Turkish
 _CALLED: Final = frozenset({"can", "do", "kim", "will"})
 _PRONOUNS: Final = frozenset({"he", "i", "it", "she", "they", "we", "you"})
 
 _PAST_TR: Final = re.compile(
     r"\b(?:kac|soylemistim|soyledim|demistim|bahsetmistim|bahsettim|anlatmistim)\b"
     r"|\b\w+[dt][iu](?:m|n|k|niz|nuz|ler|lar)?\b"
-    r"|\b\w+[dt][iu]g[iu]n(?:[iu]z)?\b"  # "onerdigin kitap": what you have done
+    r"|\b\w+[dt][iu]g[iu]n(?:[iu]z)?\b"  # "onerdigin kitap": the book you recommended
 )
 _TOLD_AGAIN_TR: Final = re.compile(
     r"\bhatirlat(?:ir|abilir)? ?(?:m[iu]s[iu]n|m[iu]s[iu]n[iu]z)?[.!?]*$"
@@ -200,15 +199,15 @@ _ABOUT_TALK: Final[Mapping[Frame, str]] = MappingProxyType({
 
 
 def kind_of(cue: str) -> Kind:
-    """Whether a cue is a fact wanted, talk, or a request: the first rule that holds.
+    """Classify a cue as fact, talk or request; the first rule that matches decides.
 
-    1. several lines: talk. 2. about the conversation (`spector.language.cues.topic`): fact. 3.
-    something is
-    to be told again ("remind me when", "can you tell me my ..."): fact. 4. words of asking for
-    help, and nothing of the past or of somebody else ("What advice does Ann give?"; ours, as eight
-    of LoCoMo's questions rank better so): request. 5. any other question: fact, a user's about
-    himself as well ("what car do I drive?"). 6. else talk; but "tell me ..." and two words that are
-    no sentence ("deployment steps") are facts wanted: the measured sets have neither.
+    1. Several lines: talk.
+    2. About the conversation (`spector.language.cues.topic`): fact.
+    3. Asks to repeat something ("remind me when", "can you tell me my ..."): fact.
+    4. Asks for help, without the past tense and not about a third person ("What advice does Ann
+       give?"): request.
+    5. Any other question, also of users about themselves ("what car do I drive?"): fact.
+    6. "tell me ..." and one or two words ("deployment steps"): fact. Anything else: talk.
     """
     return _kind(cue)[0]
 
@@ -223,7 +222,7 @@ def _kind(cue: str) -> tuple[Kind, str]:
     folded = plain(stripped)
     turkish = is_turkish(cue, folded)
     if _TOLD_AGAIN.search(folded) or (turkish and _TOLD_AGAIN_TR.search(folded)):
-        return Kind.FACT, "something is to be told again"
+        return Kind.FACT, "asks to repeat something"
     others = bool(_OTHERS.search(cue)) and not _PERSONS.search(folded)
     past = others or bool(_PAST.search(folded)) or (turkish and bool(_PAST_TR.search(folded)))
     if not past:
@@ -235,8 +234,8 @@ def _kind(cue: str) -> tuple[Kind, str]:
     if turkish and _QUESTION_TR.search(folded):
         return Kind.FACT, "a question"
     if _ORDERED.search(folded):
-        return Kind.FACT, "asked for by name"
-    # "Which US cities" is not about us
+        return Kind.FACT, "asks by name"
+    # "US" in "Which US cities" is not the pronoun
     first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
     if len(folded) <= _MOST_OF_A_LOOKUP and not first and _LOOKUP.fullmatch(folded):
         return Kind.FACT, "words to look up"
@@ -244,10 +243,10 @@ def _kind(cue: str) -> tuple[Kind, str]:
 
 
 def is_name(cue: str) -> bool:
-    """Whether a cue is nothing but one or two words: the name of something, not a question.
+    """True if a cue is just a name of one or two words, not a question.
 
-    "Where is Ann?" has one word that says something, too, but it asks about her: whatever chatter
-    has her name in it is no answer.
+    "Where is Ann?" also has one content word, but it asks about her: a memory that only mentions
+    her does not answer it.
     """
     folded = plain(cue).strip().rstrip(".,;:")
     if len(folded) > _MOST_OF_A_LOOKUP or not _NAME.fullmatch(folded):
@@ -267,7 +266,8 @@ def is_name(cue: str) -> bool:
 
 # -- intent and mode -------------------------------------------------------------------------------
 
-#: in the order in which they are tried; English, Turkish (asked only of a cue that looks like it)
+#: intents in the order in which they are tried, with English and Turkish patterns (the latter only
+#: for cues that look Turkish)
 _INTENTS: Final[tuple[tuple[Intent, re.Pattern[str], re.Pattern[str]], ...]] = (
     (
         Intent.CAUSAL,
@@ -338,9 +338,9 @@ _MODES: Final[Mapping[Intent, Mode]] = MappingProxyType({
 def route_cue(cue: str) -> Route:
     """Intent, mode, kind and parameters of a cue.
 
-    The first intent whose words are in the cue is taken: a reason or a procedure asked for says
-    more than the time that is mentioned with it. Talk of several lines keeps to likeness, whatever
-    words fall in it; without a rule a question is factual and anything else general.
+    The first intent whose words are in the cue counts: a question for a reason or a procedure is
+    more specific than a time in it. Talk of several lines uses similarity, whatever its words.
+    If no rule matches, a question is factual and anything else general.
     """
     how, because = _kind(cue)
     reasons = [f"kind {how}: {because}"]
@@ -358,14 +358,14 @@ def route_cue(cue: str) -> Route:
 
 def _intent(cue: str, folded: str, how: Kind) -> tuple[Intent, str]:
     if how is Kind.TALK:
-        return Intent.GENERAL, "talk"  # its words are not about what is wanted
+        return Intent.GENERAL, "talk"  # its words are not a question
     turkish = is_turkish(cue, folded)
     for intent, english, also in _INTENTS:
         found = english.search(folded) or (also.search(folded) if turkish else None)
         if found:
             return intent, f'"{found.group()[:40].strip()}"'
     if how is Kind.REQUEST:
-        return Intent.PREFERENCE, "help is wanted: preferences count"
+        return Intent.PREFERENCE, "a request: preferences count"
     if _FACTUAL.match(folded) or folded.rstrip().endswith("?"):
         return Intent.FACTUAL, "a question"
-    return Intent.GENERAL, "no rule holds"
+    return Intent.GENERAL, "no rule matches"

@@ -1,4 +1,4 @@
-"""A cue that is too long to be embedded while somebody waits: what of it is read."""
+"""Shortens a cue that takes too long to embed during a recall."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 __all__ = ["shorten_cue"]
 
 _SENTENCE_END: Final = re.compile(r"[.!?\u3002\uff01\uff1f\u061f]+(?=\s|$)|[\u3002\uff01\uff1f]|\n")
-#: the first sentence takes at most this share of the room; a longer one is cut behind a word
+#: the first sentence gets at most one part in this many; a longer one is cut after a word
 _SHARE: Final = 4
 _GAP: Final = " \u2026 "
-#: with less room there is no use in two pieces
+#: below this many bytes only one piece is kept
 _LEAST: Final = 64
-#: characters of a word that is cut off at the start of the end, at most
+#: most characters of a partial word that is dropped at the start of the end
 _WORD: Final = 64
 
 
 def shorten_cue(cue: str, most_bytes: int) -> str:
-    """The first sentence and the end of a cue, in at most so many bytes of UTF-8.
+    """The first sentence and the end of a cue, in at most ``most_bytes`` of UTF-8.
 
-    What is asked stands before a text that was pasted, or behind it. Linear time.
+    The question is usually before or after a pasted text. Linear time.
     """
     cue = cue.strip()
     room = max(1, most_bytes)
@@ -42,7 +42,7 @@ def _start(text: str, room: int) -> str:
 
 
 def _end(text: str, room: int) -> str:
-    """As much of the end as there is room for, from the start of a word on if there is one."""
+    """As much of the end as fits, starting at a word if possible."""
     end = text[-room:].encode()[-room:].decode(errors="ignore")
     if len(end) < len(text) and not text[-len(end) - 1].isspace():
         cut = re.search(r"\s", end[:_WORD])

@@ -1,8 +1,8 @@
 """Phrases that need no memory: greetings, thanks, confirmations, acknowledgements.
 
-English and Turkish in full, the commonest of other languages. Lines are phrases separated by
-commas, folded by `plain` when they are read. A phrase belongs here if a cue of nothing else can
-never be a question about something remembered; "how are you" may, "tell me more" may not.
+Complete for English and Turkish, only the most common ones of other languages. Lines are phrases
+separated by commas, folded by `plain` when they are read. A phrase belongs here if a cue of only
+this phrase is never a question about memories: "how are you", but not "tell me more".
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ PHRASES: Final[dict[str, str]] = {
         """,
 }
 
-#: words that may stand beside a phrase and add nothing
+#: words that may accompany a phrase without adding content
 FILLERS: Final = """
     a, an, the, and, so, very, really, much, a lot, lot, again, then, now, too, also, just,
     please, there, all, everyone, everybody, guys, folks, team, friend, my friend, buddy,
@@ -136,7 +136,7 @@ FILLERS: Final = """
     beaucoup, muy, molto, muito, очень
     """
 
-#: what is asked for with, so it is no name however it is written
+#: words of questions, which are not names, however they are written
 ASKING: Final = frozenset(
     """what when where who whom whose which why how is are was were do does did can could would will
     should have has had any tell show find list remember recall ne kim nerede nereye hangi nasil

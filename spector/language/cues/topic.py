@@ -1,9 +1,9 @@
-"""What a cue about the conversation is about: its topic, without the frame that asks for it.
+"""The topic of a cue about the conversation, without the frame of the question.
 
 "Walk me through the order in which I brought up the garden" asks for what the user said about the
-garden. Its frame is what finds "I placed an order"; so the topic is embedded and looked up, the
-frame says how the answer is to be put together and whose words are meant. The frames are grammar: a
-question or an order, a verb of saying, its subject, "about". English and Turkish, linear time.
+garden, but its frame would find "I placed an order". So only the topic is embedded and looked up;
+the frame determines the form of the answer and the speaker. Frames are patterns of grammar: a
+question or a request, a verb of saying, its subject, "about". English and Turkish, linear time.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from spector.process import keeps
 
 __all__ = ["ASSISTANT", "USER", "Frame", "Topic", "topic_of"]
 
-#: whose words are meant when the cue says "I" and "you"
+#: the speakers that "I" and "you" in a cue refer to
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
-#: longer cues are situations or documents, whatever they begin with
+#: longer cues are situations or documents
 _MOST_CHARS: Final = 600
-#: frames within frames: "a summary of (what I said about (our talks about (...)))"
+#: most nested frames: "a summary of (what I said about (our talks about (...)))"
 _MOST_FRAMES: Final = 4
 _SENTENCE: Final = re.compile(r"[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*")
 _SIGNS: Final = " \t,;:.!?\"'`()[]-–—…"
 _POINTING: Final = frozenset(("it", "that", "this", "them", "these", "those", "one"))
-#: whose something is
+#: Turkish genitive
 _OF_TR: Final = re.compile(r"\w{2,}[iu]n$")
-#: endings of verbs -> whose words
+#: personal ending of a verb -> speaker
 _ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT}
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """How a cue is read.
+    """A cue, split into frame and topic.
 
     Attributes:
         kind: the frame; `Frame.NONE` for most cues.
-        topic: what is left without it, as it was written: the cue itself without a frame, "" where
-            everything is asked for ("summarize our conversation").
-        speaker: whose words are meant: `USER`, `ASSISTANT`, a name as it was written, or None.
+        topic: the cue without its frame, as written; "" if everything is asked for ("summarize our
+            conversation").
+        speaker: the speaker asked about: `USER`, `ASSISTANT`, a name as written, or None.
     """
 
     kind: Frame
@@ -54,31 +54,31 @@ class Topic:
 
     @property
     def text(self) -> str:
-        """What is embedded and looked up: the topic, with the name of whoever spoke of it."""
+        """The text to embed and look up: the topic with the name of the speaker."""
         if self.speaker in (None, USER, ASSISTANT):
             return self.topic
         return f"{self.speaker} {self.topic}".strip()
 
     @property
     def is_survey(self) -> bool:
-        """Whether all there is would be an answer: of the user, or without any topic."""
+        """True if the cue asks for everything: about the user, or without a topic."""
         return self.kind is Frame.PROFILE or (self.kind is not Frame.NONE and not self.topic)
 
     @property
     def wants_many(self) -> bool:
-        """Whether an answer is put together from many memories."""
+        """True if the answer needs many memories."""
         return self.kind in (Frame.ORDER, Frame.SUMMARY) or self.is_survey
 
 
 def topic_of(cue: str) -> Topic:
-    """The topic of a cue about the conversation, what is asked about it, and whose words are meant.
+    """Split a cue about the conversation into topic, frame and speaker.
 
     >>> topic_of("What did I say about my garden?")
     Topic(kind=<Frame.SAID: 'said'>, topic='my garden', speaker='user')
 
-    A cue of several lines or of more than 600 characters, and one that no frame fits, is its own
-    topic. A sentence beside the framed one belongs to the topic, unless it only says in which form
-    the answer is wanted ("Mention only three.").
+    A cue of several lines or of more than 600 characters, or without a matching frame, is its own
+    topic. Other sentences belong to the topic, unless they are only about the form of the answer
+    ("Mention only three.").
     """
     if len(cue) > 2 * _MOST_CHARS:
         return Topic(Frame.NONE, cue)
@@ -107,10 +107,10 @@ def _topic_of(cue: str) -> Topic:
 
 
 def _read(sentence: str) -> Topic | None:
-    """The topic of a single sentence without signs around it; None when no frame fits."""
+    """The topic of a sentence without surrounding signs; None if no frame matches."""
     folded = _aligned(sentence)
     if " " not in folded:
-        return None  # a word to look up
+        return None  # a single word to look up
     profile = frames.PROFILE.fullmatch(folded)
     if profile is not None:
         return Topic(Frame.PROFILE, _cut(sentence, profile, "rest"), USER)
@@ -131,16 +131,16 @@ def _read(sentence: str) -> Topic | None:
         rest = rest[auxiliary.end() :]
     bare = _aligned(rest)
     if frames.SELF.fullmatch(bare):
-        # what others have said of the user, or to others, is no more than a few memories
+        # what others said about the user, or to others, is only a few memories
         return None if speaker not in (None, USER) else Topic(Frame.PROFILE, "", USER)
-    # "summarize it": of something that is not here
+    # "summarize it" refers to something outside the cue
     return None if bare in _POINTING else Topic(kind, rest, speaker)
 
 
 def _step(
     rest: str, patterns: Sequence[tuple[Frame, re.Pattern[str]]]
 ) -> tuple[Frame, str, str | None, bool] | None:
-    """One frame taken off: what it asks, what it leaves, whose words, whether two talked."""
+    """Remove one frame: (kind, rest, speaker, True if two speakers talked)."""
     folded = _aligned(rest)
     for frame, pattern in patterns:
         match = pattern.fullmatch(folded)
@@ -156,7 +156,7 @@ def _step(
 
 
 def _speaker(written: str, folded: str) -> str | None:
-    """Who is meant by the subject of a verb of saying."""
+    """The speaker that the subject of a verb of saying refers to."""
     if folded in ("i", "me"):
         return USER
     if folded == "you":
@@ -189,9 +189,9 @@ def _read_turkish(sentence: str, folded: str) -> Topic | None:
 
 
 def _said_in_turkish(text: str, match: re.Match[str], frame: Frame) -> tuple[str, str | None]:
-    """What a frame leaves, and whose words are meant by the ending of its verb.
+    """The rest of a frame, and the speaker by the ending of its verb.
 
-    Of a third person the sentence begins with the name: "Ayse dugun hakkinda ne dedi".
+    A third person is named at the start of the sentence: "Ayse dugun hakkinda ne dedi".
     """
     found = match.groupdict()
     rest = _trimmed(_cut(text, match, "rest"))
@@ -202,12 +202,12 @@ def _said_in_turkish(text: str, match: re.Match[str], frame: Frame) -> tuple[str
     if more and name[:1].isupper() and (of or not found["end"]):  # "Ayse'nin", or a third person
         return more, name
     if more and found["end"] == "n" and _OF_TR.search(_aligned(word)):
-        return rest, None  # "doktorun soyledikleri": those of somebody who is only described
+        return rest, None  # "doktorun soyledikleri": a description, not a name
     return rest, _ENDS_TR.get(found["end"] or "")
 
 
 def _trimmed(text: str) -> str:
-    """Without what says nothing of the topic at its end; "" for a time alone."""
+    """Strip trailing phrases that do not belong to the topic; "" for a time alone."""
     text = text.strip(_SIGNS)
     while text and (tail := frames.TAIL.search(_aligned(text))):
         text = text[: tail.start()].strip(_SIGNS)
@@ -215,7 +215,7 @@ def _trimmed(text: str) -> str:
 
 
 def _cut(text: str, match: re.Match[str], name: str) -> str:
-    """What a group has matched, in the words of the text; "" for nothing."""
+    """The original text that a group matched; "" if it did not match."""
     if match.groupdict().get(name) is None:
         return ""
     start, end = match.span(name)
@@ -223,7 +223,7 @@ def _cut(text: str, match: re.Match[str], name: str) -> str:
 
 
 def _aligned(text: str) -> str:
-    """The `plain` form of a `composed` text, character by character, so that places agree."""
+    """The `plain` form of a text from `compose`, with the same length and positions."""
     folded = plain(text)
     if len(folded) == len(text):
         return folded

@@ -1,8 +1,7 @@
-"""How Turkish asks about the conversation: the verb comes last, and its ending says who.
+"""Turkish patterns of questions about the conversation; the verb comes last with its person.
 
-Patterns as in `spector.language.cues.english`. ``end`` is the personal ending of a verb of saying,
-``talk``
-that verb where it takes two to do it, ``self`` an "about me" in one word.
+Patterns as in `spector.language.cues.english`. Groups: ``end``, the personal ending of a verb of
+saying; ``talk``, a verb that takes two speakers; ``self``, "about me" in one word.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ __all__ = [
 _TELL_TR: Final = r"(?:soyle|de|anlat|belirt|paylas|yaz|sor|bahset)"
 _TALK_TR: Final = r"(?P<talk>konus|tartis|gorus)"
 _VERB_TR: Final = rf"(?:{_TELL_TR}|{_TALK_TR})"
-#: "soyledim", "soylemistim", "soyledim mi", "soylemis miydim": the ending is whose words they are
+#: "soyledim", "soylemistim", "soyledim mi", "soylemis miydim": the ending is the speaker
 _SAID_TR: Final = (
     rf"{_VERB_TR}(?:[dt][iu]|m[iu]s[dt][iu]|m[iu]s m[iu]yd[iu])(?P<end>m|n[iu]z|n|k|l[ae]r)?"
     r"(?: m[iu])?(?: acaba)?"
 )
-#: a question by its particle ("soyledim mi", "soylemis miydim"); without one it is a statement
+#: the question particle ("soyledim mi", "soylemis miydim"); without it, it is a statement
 _MI_TR: Final = r"(?=.* m[iu](?:yd[iu]\w{0,3})?(?: acaba)?$)"
 #: "soyledigim her sey", "konustuklarimiz"
 _SAYING_TR: Final = (
@@ -68,7 +67,7 @@ TURKISH: Final = tuple(
         (Frame.SAID,
          rf"(?P<rest>.*?){_ON_TR} {_OFTEN_TR}(?:ne|neler) {_SAYING_TR}"
          r" (?:hatirliyor|biliyor) m[iu]s[iu]n(?:[iu]z)?"),
-        # "neler hatirliyorsun", of anything
+        # "neler hatirliyorsun", without a topic
         (Frame.SAID,
          rf"{_OFTEN_TR}(?:baska )?(?:ne|neler) (?:biliyor|hatirliyor)s[iu]n(?:[iu]z)?"),
         # "gecen hafta ne konustuk"
@@ -84,7 +83,7 @@ TURKISH: Final = tuple(
          rf" {_ALL_TR}(?: {_DO_TR})?|{_ALL_TR}(?: {_DO_TR})?)"),
     )
 )  # fmt: skip
-#: of what a frame leaves: "(bahce) hakkinda soylediklerim(i ozetle)"
+#: patterns of the rest: "(bahce) hakkinda soylediklerim(i ozetle)"
 INNER_TR: Final = tuple(
     re.compile(pattern)
     for pattern in (

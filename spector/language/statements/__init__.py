@@ -1,4 +1,4 @@
-"""What a text is: its form, its speaker, the instructions in it, what it replaces."""
+"""Rules for texts: form, speaker, instructions, excerpts, newer versions of a statement."""
 
 from __future__ import annotations
 

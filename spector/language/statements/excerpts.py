@@ -1,4 +1,4 @@
-"""The part of a text that a cue is about, when there is no room for all of it."""
+"""Excerpts: the part of a text that matches a cue, within a budget."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ _SENTENCE: Final = re.compile(
     r"[^.!?\u3002\uff01\uff1f\n]*[.!?\u3002\uff01\uff1f\n]+[\"'”’)\]\s]*|.+"
 )
 _WORD: Final = re.compile(r"[^\W_]+")
-#: longer sentences are looked at in pieces of about so many characters
+#: longer sentences are split into pieces of about this many characters
 _PIECE_CHARS: Final = 240
-#: characters of a text whose sentences are looked at one by one
+#: longest part of a text that is split into sentences
 _STRETCH: Final = 16_384
 _WORD_CHARS: Final = 100
-#: pieces that an excerpt has at most beside its best one
+#: most pieces of an excerpt besides its best one
 _MOST_PIECES: Final = 64
 _CUT: Final = "\u2026"
 
 
 def cue_words(cue: str) -> frozenset[str]:
-    """The terms of a cue, stemmed, so that other forms match; stop words if it has no others."""
+    """The stemmed terms of a cue, without stop words if it has any others."""
     return frozenset(form for term in cue_terms(cue) for form in term.forms)
 
 
 def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], int]) -> str:
-    """The sentence with most of ``words`` and neighbours as far as they fit; "" if nothing does.
+    """The sentence with most of ``words``, and neighbours that fit; "" if nothing fits.
 
     Args:
-        words: of the cue, as ``cue_words`` makes them.
-        room, cost: what the excerpt may cost, and what a text costs.
+        words: words of the cue, from ``cue_words``.
+        room: most that the excerpt may cost.
+        cost: function that returns the cost of a text.
     """
     wanted = frozenset(words)
     start, end = _stretch(text, wanted)
@@ -55,30 +56,30 @@ def excerpt(text: str, words: Collection[str], room: int, cost: Callable[[str], 
             break
         left -= price
     while last > first and cost(part.marked(first, last)) > room:
-        last -= 1  # the sum of its parts was too low an estimate
+        last -= 1  # the sum of the parts was too low
     body = part.marked(first, last)
     return body if cost(body) <= room else _shortened(part, first, wanted, room, cost)
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The pieces of a stretch of a text, and whether the text goes on before and after it."""
+    """Pieces of a part of a text, and whether the text continues before and after it."""
 
     pieces: list[str]
     before: bool
     after: bool
 
     def marked(self, first: int, last: int) -> str:
-        """Pieces first..last, with an ellipsis where the text goes on."""
+        """Pieces first..last, with an ellipsis where the text continues."""
         body = "".join(self.pieces[first : last + 1]).strip()
         goes_on = self.after or last + 1 < len(self.pieces)
         return f"{_CUT if self.before or first else ''}{body}{_CUT if goes_on else ''}"
 
 
 def _stretch(text: str, words: Collection[str]) -> tuple[int, int]:
-    """Start and end of the stretch of a very long text that most of the words occur in.
+    """Start and end of the part of a very long text with most of the words.
 
-    Stems are looked for as parts of words, which is fast and good enough to find the place.
+    Stems are searched as substrings, which is fast and precise enough for this.
     """
     if len(text) <= _STRETCH:
         return 0, len(text)
@@ -98,7 +99,7 @@ def _stretch(text: str, words: Collection[str]) -> tuple[int, int]:
 
 
 def _pieces(text: str) -> list[str]:
-    """A text in sentences and pieces of long ones; together they are the text."""
+    """Split a text into sentences, and long sentences into pieces; joined they are the text."""
     pieces: list[str] = []
     for match in _SENTENCE.finditer(text):
         sentence = match.group()
@@ -113,7 +114,7 @@ def _pieces(text: str) -> list[str]:
 def _shortened(
     part: _Part, at: int, wanted: frozenset[str], room: int, cost: Callable[[str], int]
 ) -> str:
-    """As much of one piece as fits, from its first matching word on."""
+    """As much of one piece as fits, starting at its first matching word."""
     piece = part.pieces[at]
     matches = (m.start() for m in _WORD.finditer(piece) if wanted.intersection(terms(m.group())))
     start = next(matches, 0)

@@ -1,4 +1,4 @@
-"""What a text shows by its form, in the byte that the lexical index keeps of each: its mark."""
+"""The form of a text in one byte, its mark, which the lexical index stores for each memory."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ from spector.language.words import plain
 
 __all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_be_instruction"]
 
-#: another number whenever a text may get another mark: marks are kept in files
+#: bump when a text may get another mark, because marks are stored in files
 MARK_VERSION: Final = 4
 
 _WORD: Final = re.compile(r"[^\W_]+")
-#: the low bits: words of time, 0 to 2, and three more for a preference; or an instruction, which is
-#: ranked by no form
+#: low bits: words of time (0 to 2), plus 3 for a preference; or an instruction, which is not
+#: ranked by form
 _FORM_MASK: Final = 7
 _PREFERS: Final = 3
 _INSTRUCTS_TOO: Final = 6
 _INSTRUCTS: Final = 7
-#: bits that the mark of an instruction has, and no other
+#: bits that only the mark of an instruction has
 INSTRUCTS: Final = 6
-#: of an instruction: a role says whose it is
+#: bit of an instruction with a trusted role
 _VOUCHED: Final = 0x80
 _QUESTION_SHIFT: Final = 3
-#: no question, or one so long that it is none to speak of
+#: no question, or a very long one
 _NO_QUESTION: Final = 31
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forms:
-    """(n,) each.
+    """The forms of n texts, as arrays (n,).
 
     Attributes:
-        instructs: the text, or a part of it, is an instruction that holds. wholly: all of it.
-        vouched: its role says that it is the user's or the system's; of instructions only.
-        prefers: it says what its speaker likes.
-        time_words: words of time, 0..2. questions: words of a question, or inf.
+        instructs: the text, or a part of it, is a standing instruction.
+        wholly: the whole text is one.
+        vouched: the role of the instruction is that of the user or the system.
+        prefers: the text states a preference of its speaker.
+        time_words: number of words of time, 0..2.
+        questions: number of words of a question, or inf.
     """
 
     instructs: NDArray[np.bool_]
@@ -56,15 +58,15 @@ class Forms:
 
 
 def mark_of(memory: MemoryText) -> int:
-    """The form of a text as one byte, see `forms_of`; only what the user says instructs."""
+    """The form of a text as one byte, see `forms_of`; only the user's texts can instruct."""
     text = memory.text
     words, folded = _NO_QUESTION, plain(text)
     if ends_with_question(text):
         words = min(len(_WORD.findall(text.partition("[shares ")[0])), _NO_QUESTION)
     own = may_be_instruction(memory.text, memory.role, memory.speaker, memory.source)
-    told = find_instruction(text, folded) if own else None
-    if told is not None:
-        form = _INSTRUCTS if told.whole else _INSTRUCTS_TOO
+    found = find_instruction(text, folded) if own else None
+    if found is not None:
+        form = _INSTRUCTS if found.whole else _INSTRUCTS_TOO
         return form | _VOUCHED * (memory.role is not None)
     form = min(terms_of_time(text, 2, folded), 2)
     form += _PREFERS * (own and states_preference(text, folded))
@@ -74,14 +76,14 @@ def mark_of(memory: MemoryText) -> int:
 def may_be_instruction(
     text: str, role: str | None, speaker: str | None, source: str | None
 ) -> bool:
-    """Whether a text is of somebody who may instruct, see `roles`; ``speaker`` may be the role."""
-    if role is None and imitates_speaker(text):  # nobody has vouched for what it says of itself
+    """True if the speaker of a text may instruct, see `roles`; ``speaker`` may be the role."""
+    if role is None and imitates_speaker(text):  # its own claim about its speaker is not trusted
         return False
     return may_instruct(role, None if speaker == role else speaker, source)
 
 
 def forms_of(marks: NDArray[np.int64]) -> Forms:
-    """What marks (n,) say."""
+    """The forms of texts from their marks (n,)."""
     questions = (marks >> _QUESTION_SHIFT).astype(np.float32)
     questions[questions == _NO_QUESTION] = np.inf
     form = marks & _FORM_MASK

@@ -1,7 +1,7 @@
-"""Statements and questions, word by word: whose they are, of when, and what they ask for.
+"""Statements and questions as words: their person, their tense, and what is asked for.
 
-The lists are those of grammar: words of now, of change, of what was or may be, in English and
-Turkish, all over the folded text.
+The patterns list grammar only: words of the present, of change, of the past and of possibility, in
+English and Turkish, all for folded text.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = [
     "is_now", "may_be_of_change",
 ]
 
-#: letters that the forms of one word begin with
+#: letters that forms of one word share at their start
 _STEM: Final = 5
-#: letters that are looked for in a text before it is read word by word
+#: letters that are searched before a text is split into words
 _BEGINNING: Final = 3
 
 NOW: Final = re.compile(
@@ -40,7 +40,7 @@ _CHANGED: Final = re.compile(
     r"\b(?:now|nowadays|currently|any ?more|no longer|instead|from now on|artik|simdi|su an\w*"
     r"|bundan (?:sonra|boyle)|yerine)\b"
 )
-#: a verb of change; in English what it leads to follows
+#: a verb of change; in English its result follows
 TURNS: Final = re.compile(
     r"\b(?:(?:chang|mov|switch|replac|lower|rais|reduc|increas|postpon|resched)\w{1,6}"
     r"|(?:went|gone) (?:up|down)|became)\b"
@@ -54,12 +54,12 @@ _WAS: Final = re.compile(r"\b(?:was|were|did|had|been|used to|went|got|grew|ago|
 _WAS_TR: Final = re.compile(
     r"\b\w{2,}(?:[dt][iu]|m[iu]s(?:t[iu])?)(?:m|n|k|niz|nuz|l[ae]r)?(?=[.,;!?]|$)"
 )
-#: what is not so, or not yet
+#: possibility and future
 _MIGHT: Final = re.compile(
     r"\b(?:if|would|will|might|wants?|almost|maybe|perhaps|belki|eger|isti?yor\w*"
     r"|\w+[ae]ca[gk]\w*)\b|'ll\b|\?\s*\Z"
 )
-#: beside something else and not in its place, or now and then
+#: in addition to something, or occasionally
 _ALSO: Final = re.compile(
     r"\b(?:also|too|as well|another|second|both|besides|sometimes|often|ayrica|bazen|baska|bir de"
     r"|ikinci)\b|(?<!['’]) (?:da|de)\b"
@@ -97,7 +97,7 @@ _TIME: Final = frozenset("zaman saat".split())
 
 
 class Word(NamedTuple):
-    """One word: folded, its term, whether it tells something, and whether it has a capital."""
+    """One word: folded form, term, True if it has content, True if it has a capital."""
 
     form: str
     term: str
@@ -155,7 +155,7 @@ class Statement:
 
     @cached_property
     def lasting(self) -> tuple[Word, ...]:
-        """Its words but those of now."""
+        """The words without those of the present."""
         return tuple(word for word in self.words if not is_now(word.form))
 
     @cached_property
@@ -163,7 +163,7 @@ class Statement:
         return tuple(word.form for word in self.lasting)
 
     def place(self, word: Word) -> int:
-        """Where a word, in any of its forms, stands first; -1 for nowhere."""
+        """Position of a word in any of its forms; -1 if it is missing."""
         at = self._places.get(word)
         if at is None:
             at = self._places[word] = next(
@@ -177,7 +177,7 @@ class Statement:
 
     @cached_property
     def is_own(self) -> bool:
-        """Whether the user speaks of himself; in Turkish the last word may say so."""
+        """True for the first person; in Turkish the last word may show it."""
         if self.turkish and self.words and _FIRST_PERSON_TR.fullmatch(self.words[-1].form):
             return True
         return bool(_FIRST_PERSON.search(self.folded))
@@ -188,7 +188,7 @@ class Statement:
 
     @cached_property
     def is_of_change(self) -> bool:
-        """Whether it says that something is otherwise now."""
+        """True if it states a change."""
         return bool(_CHANGED.search(self.folded)) or any(
             self.turkish or _TO.match(self.folded, turn.end())
             for turn in TURNS.finditer(self.folded)
@@ -196,7 +196,7 @@ class Statement:
 
     @cached_property
     def is_of_now(self) -> bool:
-        """Whether it says what holds: not what was, may be, or is so beside something else."""
+        """True if it states a present fact: not past, possible or additional."""
         rest = TURNS.sub(" ", self.folded)
         if _ALSO.search(rest) or _MIGHT.search(rest) or _WAS.search(rest):
             return False
@@ -209,7 +209,7 @@ class Statement:
 
     @cached_property
     def owners(self) -> list[tuple[str, str]]:
-        """(owner, what is his): "Ayla's husband", but not "it's"."""
+        """(owner, owned): "Ayla's husband", but not "it's"."""
         return [
             (owner, owned) for owner, owned in _OWNER.findall(self.folded)
             if not is_stop(analyse(owner).words[0])
@@ -217,7 +217,7 @@ class Statement:
 
     @cached_property
     def possessed(self) -> list[str]:
-        """What has "my", "his" before it at the beginning of a clause."""
+        """Words after "my" or "his" at the start of a clause."""
         return list(_POSSESSED.findall(self.folded))
 
     @cached_property
@@ -231,8 +231,10 @@ class Statement:
 
     @cached_property
     def ids(self) -> list[tuple[str, str]]:
-        """(kind, number) of what a number tells apart: "Order 4711 is packed". A number that has a
-        unit or ends its clause is what a statement says."""
+        """(kind, number) of numbers that identify something: "Order 4711 is packed".
+
+        A number with a unit or at the end of its clause is a value.
+        """
         out = []
         for n in range(1, len(self.words) - 1):
             kind, number, behind = self.words[n - 1 : n + 2]
@@ -246,12 +248,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A cue: the words that it asks about, its verb, and whether it has room for one answer.
+    """A cue as a question: its content words, its verb, and whether it has a single answer.
 
     Attributes:
-        verb: which another word may stand for: "How much rent do I pay?", "My rent is ...".
-        is_open: "What do I like?", answered by everything that is liked.
-        is_of_many: a plural is asked for. asks_where: a place or a time is.
+        verb: may be replaced in an answer: "How much rent do I pay?", "My rent is ...".
+        is_open: has many answers ("What do I like?").
+        is_of_many: asks for a plural.
+        asks_where: asks for a place or a time.
     """
 
     text: Statement
@@ -262,12 +265,12 @@ class Question:
     asks_where: bool
 
     def may_be_answered_by(self, folded: str) -> bool:
-        """Whether a folded text may have a word that is asked for: it has the beginning of one."""
+        """True if a folded text has the beginning of a wanted word."""
         return any(word.form[:_BEGINNING] in folded for word in self.wanted)
 
     @classmethod
     def of(cls, cue: str) -> Question:
-        """The question that a cue is."""
+        """Parse a cue as a question."""
         text = Statement.of(cue, turkish=bool(ASKS_TR.search(plain(cue))))
         folded, words = text.folded, text.words
         verb = (_VERB_TR if text.turkish else _VERB).search(folded)

@@ -1,10 +1,10 @@
-"""Instructions that hold until they are revoked: whether a text is one, and what it is about.
+"""Standing instructions in texts, and their conditions.
 
-"Always answer in metric units" holds for every cue, "show calories when I ask for recipes" for
-those about recipes: that is its condition. What speaks of answering instructs whoever answers, and
-is no memory of anything else. "Never lend Tom money again" may instruct as well, and is a memory
-all the same. Pure functions over the `plain` form, no LLM, linear time. Who may instruct is another
-question (`spector.language.statements.roles`).
+"Always answer in metric units" applies to every cue, "show calories when I ask for recipes" to cues
+about recipes, which is its condition. A text about answering is an instruction to the assistant and
+no other memory. "Never lend Tom money again" may instruct too, but is also an ordinary memory. Pure
+functions over the `plain` form, no model, linear time. `spector.language.statements.roles` decides
+which speakers may instruct.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from spector.language.words import plain
 
 __all__ = ["Instruction", "find_instruction", "is_prohibition"]
 
-#: characters of a condition that are read
+#: most characters of a condition
 _MOST_OF_A_CONDITION: Final = 200
-#: words of a sentence that may stand beside an instruction and say nothing of their own ("Thanks!")
+#: a sentence of at most this many words next to an instruction has no content ("Thanks!")
 _FEW_WORDS: Final = 2
-#: characters of a sentence that may instruct without any word that says for how long
+#: longest sentence that may instruct without a word like "always"
 _SHORT: Final = 80
 
-#: what a sentence is: nothing of the kind, a rule that may be one of life, one about answering, or
-#: leave to do again what another one forbids
+#: kinds of sentences: no instruction, a rule (perhaps not for the assistant), a rule about
+#: answering, a permission that lifts a prohibition
 _NONE, _RULE, _ANSWERING, _LEAVE = range(4)
 
-#: what may stand before an instruction: a label of the user's, and politeness
+#: before an instruction: a label of the user, and politeness
 _LEAD: Final = (
     r"\s*(?:(?:user|human|kullanici)\s*:\s*)?"
     r"(?:(?:please|lutfen|also|and|so|but|ok|okay|hey|hi)\b[\s,]*){0,3}"
@@ -44,7 +44,7 @@ _OPENS: Final = re.compile(
     r"|(?P<since>from now on|in (?:the )?future|going forward)|(?P<whenever>whenever|every time)"
     r"|(?P<note>remember to|keep in mind|(?:don't|do not|never) forget))\b(?P<rest>[^.!?\n]*)"
 )
-#: behind an opener: no imperative, but a sentence without its "I" ("Never been there", "Don't
+#: after an opener: not an imperative, but a sentence without its "I" ("Never been there", "Don't
 #: know", "Always happy to help"), or comfort
 _ELIDED: Final = re.compile(
     r"(?: (?:\w+[^\We]ed|been|had|seen|heard|done|gone|got|felt|thought|known|met|made|told|found"
@@ -53,17 +53,17 @@ _ELIDED: Final = re.compile(
     r"|,? ?(?:i|i'm|i'll|i've|we|we're|we'll|my|our|it|he|she|they|there)\b"
     r"(?!(?:'d like| would like| want| need| expect) you\b))"
 )
-#: what a text must have that instructs anywhere else; quicker to look for than the expressions
+#: substrings of texts that may instruct elsewhere; faster to search than the patterns
 _ANYWHERE: Final = (
     "from now on", "going forward", " i ask", " i request", " i say", " i mention", " i tell you",
     " we ask", " we request", " we say", " we mention", " we tell you",
 )  # fmt: skip
 _FROM_NOW_ON: Final = re.compile(r"\b(?:from now on|going forward)\b")
-#: what makes an instruction of a sentence that does not begin like one
+#: condition that makes a sentence without an opener an instruction
 _ASKED: Final = re.compile(
     r"\b(?:when|whenever|if|every time|each time) (?:i|we) (?:ask|request|say|mention|tell you)\b"
 )
-#: sentences that tell of somebody: "My boss laughs when I mention golf"
+#: narrative sentences: "My boss laughs when I mention golf"
 _TELLS: Final = re.compile(
     r"[\s,]*(?:he|she|they|it|this|that|there|my|his|her|their|our|everyone|everybody|who|what|how"
     r"|why|where|which|(?:i|we)(?!'d (?:like|prefer)| (?:want|need|prefer|like|expect|would)))\b"
@@ -74,9 +74,9 @@ _YOU: Final = re.compile(r"\b(?:(?:can|could|would|will) you|please)\b")
 _SENTENCE: Final = re.compile(r"[^.!?;\n]*(?:[.!?;\n]+|$)")
 _WORD: Final = re.compile(r"[^\W_]+")
 
-# -- what speaks of answering ---------------------------------------------------------------------
+# -- instructions about answers -------------------------------------------------------------------
 
-#: what only an answer has
+#: features of answers only
 _FORM: Final = (
     r"(?:emojis?|emoticons?|markdown|jargon|slang|swearing|spoilers|disclaimers?"
     r"|(?:british|american) (?:spelling|english)|(?:metric|imperial) (?:units|system)|units"
@@ -84,7 +84,7 @@ _FORM: Final = (
     r"|(?:\w+ )?(?:answers|replies|responses)"
     r"|(?:your|every|each|all|an) (?:answer|reply|response|explanation)s?)\b"
 )
-#: what it may have
+#: parts that answers may have
 _PART: Final = (
     r"(?:words?|sentences?|paragraphs?|tables?|lists?|headings?|links?|sources?|citations?|examples?"
     r"|references|footnotes?|summar(?:y|ies)|code blocks?|abbreviations|exclamation marks)\b"
@@ -103,7 +103,7 @@ _MANNER: Final = (
     r"(?:brief|briefly|concise|concisely|short|shorter|succinct|terse|direct|blunt|formal|informal"
     r"|casual|polite|precise|specific|detailed|thorough|simple|gentle|kind|honest|friendly)\b"
 )
-#: behind a manner nothing says whose it is: "Be kind", not "Be kind to Ann"
+#: a manner without an object: "Be kind", not "Be kind to Ann"
 _SO: Final = _MANNER + r"(?=(?: (?:and|but|or) \w+)?(?: with me| please)?\s*(?:[,.!;]|when\b|$))"
 _HEAD: Final = (
     r"[\s,]*(?:(?:also|just|only|please|always|never|try to|to|that|you|ever)\b[\s,]*){0,4}"
@@ -124,13 +124,13 @@ _ANSWERS: Final = re.compile(
 )
 _OF_FORM: Final = re.compile(r"\b" + _FORM)
 _OF_ANSWERS: Final = re.compile(rf"\b(?:{_FORM}|{_PART})|{_FORM_TR}|{_SO_TR} (?:yaz|konus|cevap)")
-#: the head of a sentence that somebody who answers, or acts, is told
+#: start of an instruction to answer or to act
 _ACTS: Final = re.compile(
     _HEAD + r"(?:answer|reply|respond|write|say|speak|talk|mention|include|list|show|give|provide"
     r"|tell|ask|add|send|use|format|start|begin|end|put|make|keep|check|avoid|stop|skip|assume"
     r"|treat|consider|prefer|you(?: are|'re| will|'ll)|do not|don't|never|always)\b"
 )
-#: a short sentence that instructs by itself, for it has no other sense
+#: a short sentence that can only be an instruction
 _SHORTLY: Final = re.compile(
     _LEAD + _WISH + r"(?:be (?:(?:more|very|as|less|a (?:bit|little) more) )?" + _SO
     + r"|keep (?:it|things|(?:\w+ )?(?:answers|replies|responses)) (?:\w+ )?" + _SO
@@ -143,11 +143,11 @@ _SHORTLY: Final = re.compile(
     + r"|stop (?:calling|addressing) me\b|(?:your|all|the) (?:answers|replies|responses)"
     r" (?:should|must|have to|need to)\b)(?! (?:to(?! me\b)|at|for|of|on|from) )"
 )
-#: "Call me Jo", not "Call me tomorrow" or "call me back": with the capital of a name
+#: "Call me Jo", not "Call me tomorrow" or "call me back": a name has a capital
 _CALL_ME: Final = re.compile(
     r"\W*(?:(?:[Pp]lease|[Jj]ust|[Yy]ou (?:can|may))\W+)?[Cc]all me (\w+)(?: \w+)?[\s.!]*$"
 )
-#: leave to do what was forbidden, or not to do what was told
+#: permission to do what was forbidden, or not to do what was required
 _MAY: Final = re.compile(
     _LEAD + r"(?:you (?:may|can|are (?:free|allowed|welcome) to|(?:don't|do not|no longer) (?:have"
     r"|need) to|needn't|need not)\b|[^.!?]{0,60}\b(?:is|are) (?:fine|ok|okay|allowed|welcome)"
@@ -156,13 +156,13 @@ _MAY: Final = re.compile(
 
 # -- conditions -----------------------------------------------------------------------------------
 
-#: whose doing a condition is: the talk itself, not the world
+#: start of a condition about the conversation
 _CLAUSE: Final = re.compile(
     r"\b(?:when|whenever|if|every ?time|each time|any ?time|once) "
     r"(?:i|we|you|it comes to|(?:the|a) (?:topic|subject|question|conversation) is(?: about)?"
     r"|(?=asked|asking|talking|speaking|discussing))\b"
 )
-#: what is said of the asking itself
+#: verb of asking in a condition, without its topic
 _FRAME: Final = re.compile(
     r"[\s,]*(?:(?:'m|'re|am|are|is|ever|want to know|want to|would like to|need to)\s+){0,2}"
     r"(?:(?:ask|request|say|mention|tell|talk|speak|inquire|discuss|bring up|want|need)"
@@ -173,7 +173,7 @@ _FRAME: Final = re.compile(
 )
 _BEHIND: Final = re.compile(r"\s*(?:,|\bthen\b|:)")
 
-# -- Turkish, whose verb stands last ---------------------------------------------------------------
+# -- Turkish, where the verb comes last -----------------------------------------------------------
 
 _OPENS_TR: Final = re.compile(
     _LEAD + r"(?:(?P<rule>her zaman|hep|asla|hicbir zaman|sakin|bundan (?:sonra|boyle)|dikkat et"
@@ -185,7 +185,7 @@ _ASKED_TR: Final = re.compile(
     r"|sorarsam|sorsam|istersem|istesem|soylersem|dersem|bahsedersem)\b"
 )
 _HINTS_TR: Final = ("bundan", "dugum", "digim", "tigim", "rsam", "rsem", "esem")
-#: an imperative of what one does who answers, at the end; "olsun"
+#: final imperative of a verb of answering; "olsun"
 _IMPERATIVE_TR: Final = re.compile(
     r"\b(?:(?:cevapla|yanitla|yaz|kullan|soyle|oner|belirt|ekle|listele|goster|acikla|cevir|konus"
     r"|anlat|ozetle|sor|hatirlat|ver|koy|ol|al|tut|de|e[td]|bahse[td])"
@@ -198,7 +198,7 @@ _ANSWERS_TR: Final = re.compile(
     r"|\b(?:oner|ozetle|hitap e[td]|cevapla|yanitla|listele)\w{0,8}(?: lutfen)?[\s.!;]*$"
     r"|\b(?:bana|benimle|beni) [^.!?]{0,60}$"
 )
-#: the same without a word that says for how long
+#: the same without a word like "always"
 _SHORTLY_TR: Final = re.compile(
     r"[^,:]{0,40}?(?:\bemoji\w{0,8} (?:kullan|koy|ekle)|\b(?:cevap|yanit)lar\w{0,8} [^,]{0,30}\bol"
     r"|" + _SO_TR + r" (?:cevap ver|yanit ver|cevapla|yanitla|yaz|konus|anlat|ol|tut)"
@@ -226,13 +226,13 @@ _FORBIDS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What a text tells to do.
+    """The instruction in a text.
 
     Attributes:
-        whole: it speaks of answering and says nothing else, so it is no memory of anything.
-        condition: what a cue must be about, folded; None: it holds for every cue.
-        lifts: it tells nothing, but gives leave again ("You may use emojis again").
-        sentence: the one that instructs, folded.
+        whole: True if the text is only about answering, so that it is no other memory.
+        condition: the topic that a cue must have, folded; None if it applies to every cue.
+        lifts: True for a permission that lifts a prohibition ("You may use emojis again").
+        sentence: the sentence with the instruction, folded.
     """
 
     whole: bool
@@ -242,14 +242,14 @@ class Instruction:
 
 
 def find_instruction(text: str, folded: str | None = None) -> Instruction | None:
-    """What a text tells to do until it is revoked; None for any other text.
+    """Find the standing instruction in a text; None if there is none.
 
-    By its beginning ("Always ...", "From now on ...", "Don't ...", "Bundan sonra ..."), by a
-    condition anywhere ("... when I ask about X", "X sorduğumda ..."), or by being short and about
-    the form of answers ("No emojis please"). A story ("never been there", "she laughs when I
-    mention him"), a fact ("from now on Anna is my manager"), a task and a question are none. What
-    does not speak of answering may stand, and is a memory as well: ``whole`` is False, as of a text
-    with other sentences and of what one is to keep in mind.
+    It is recognized by its beginning ("Always ...", "From now on ...", "Don't ...", "Bundan sonra
+    ..."), by a condition anywhere ("... when I ask about X", "X sorduğumda ..."), or as a short
+    text about the form of answers ("No emojis please"). Stories ("never been there", "she laughs
+    when I mention him"), facts ("from now on Anna is my manager"), tasks and questions are not
+    instructions. ``whole`` is False if the text is not about answering, has other sentences, or
+    asks to keep something in mind; such a text is also an ordinary memory.
     """
     folded = plain(text) if folded is None else folded
     first = _SENTENCE.match(folded)
@@ -285,7 +285,7 @@ def find_instruction(text: str, folded: str | None = None) -> Instruction | None
 
 
 def is_prohibition(sentence: str) -> bool:
-    """Whether what a folded sentence tells is not to do something."""
+    """True if a folded instruction forbids something."""
     return (len(_FORBIDS.findall(sentence)) % 2 == 1) or (
         not _FORBIDS.search(sentence) and _FORBIDS_TR.search(sentence) is not None
     )
@@ -297,7 +297,7 @@ def _is_called(text: str) -> bool:
 
 
 def _kind(sentence: str, *, first: bool) -> int:
-    """What one sentence is; a beginning counts in the first only."""
+    """The kind of a sentence; openers count in the first sentence only."""
     if sentence.rstrip().endswith("?") and not _YOU.search(sentence):
         return _NONE
     short = first and len(sentence) <= _SHORT
@@ -316,7 +316,7 @@ def _english(sentence: str, *, first: bool) -> int:
     asked = _ASKED.search(sentence)
     opened = _OPENS.match(sentence) if first else None
     if asked is not None:
-        return _ANSWERING if _is_told(sentence, asked, opened) else _NONE
+        return _ANSWERING if _is_instructing(sentence, asked, opened) else _NONE
     if opened is not None:
         rest = opened["rest"]
         if opened["whenever"]:
@@ -343,8 +343,8 @@ def _english(sentence: str, *, first: bool) -> int:
     return _RULE
 
 
-def _is_told(sentence: str, asked: re.Match[str], opened: re.Match[str] | None) -> bool:
-    """Whether a sentence with "when I ask" tells what to do then, and is no story."""
+def _is_instructing(sentence: str, asked: re.Match[str], opened: re.Match[str] | None) -> bool:
+    """True if a sentence with "when I ask" is an instruction, not a story."""
     if opened is not None and asked.start() > opened.start():
         return True
     if not sentence[: asked.start()].strip(" ,"):
@@ -357,7 +357,7 @@ def _is_told(sentence: str, asked: re.Match[str], opened: re.Match[str] | None) 
 
 
 def _condition(sentence: str) -> str | None:
-    """What the cue must be about, in one sentence that instructs."""
+    """The condition of an instruction: the topic that a cue must have."""
     found = _CLAUSE.search(sentence)
     if found is None:
         return None
@@ -374,23 +374,23 @@ def _condition(sentence: str) -> str | None:
 
 
 def _turkish(sentence: str, *, first: bool) -> int:
-    """By its last word, which is an imperative; no end of a story is one."""
+    """The kind of a Turkish sentence: instructions end in an imperative, stories do not."""
     opened = _OPENS_TR.match(sentence) if first else None
     asked = _ASKED_TR.search(sentence)
     since = _ANYWHERE_TR.search(sentence)
-    told = _IMPERATIVE_TR.search(sentence[-_SHORT:])
+    imperative = _IMPERATIVE_TR.search(sentence[-_SHORT:])
     if opened is None and asked is None and since is None:
-        short = first and told and len(sentence) <= _SHORT
+        short = first and imperative and len(sentence) <= _SHORT
         return _ANSWERING if short and _SHORTLY_TR.match(sentence) else _NONE
-    if not (told or _FORBIDS_TR.search(sentence[-_SHORT:])):
+    if not (imperative or _FORBIDS_TR.search(sentence[-_SHORT:])):
         return _NONE
-    if (asked and told) or _ANSWERS_TR.search(sentence):
+    if (asked and imperative) or _ANSWERS_TR.search(sentence):
         return _ANSWERING
     return _NONE if opened and opened["note"] else _RULE
 
 
 def _condition_tr(before: str) -> str | None:
-    """What the cue must be about, in the words before "sorduğumda"."""
+    """The condition in the words before "sorduğumda"."""
     topic = before.rpartition(",")[2]
     lead = re.match(_LEAD, topic)
     topic = topic[lead.end() if lead else 0 :]

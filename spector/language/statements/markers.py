@@ -1,8 +1,8 @@
-"""What a text or cue shows by its wording: likings, words of time, whom it is about.
+"""Markers in texts and cues: preferences, words of time, questions, the person of a cue.
 
-Pure functions, no LLM, linear time. The English rules are those of "Ranking research" in
-bench/log, where each was measured; the Turkish ones are their translations and were not, for
-want of a set. The terms of the ranking formula that use them are named in each docstring.
+Pure functions, no model, linear time. The English rules were measured ("Ranking research" in
+bench/log); the Turkish ones are translations, not measured for lack of a data set. Docstrings name
+the terms of the ranking formula that use them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = [
     "terms_of_time",
 ]
 
-#: speakers that are the agent itself, folded; its words are no instructions to itself
+#: names of the agent, folded; its own texts are not instructions
 ASSISTANTS: Final = frozenset(("ai", "agent", "assistant", "asistan", "bot", "model", "system"))
-#: speakers that are whoever talks to the agent, folded
+#: names of the user, folded
 USERS: Final = frozenset(("user", "human", "kullanici"))
 
 FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us)\b")
@@ -42,9 +42,9 @@ _PREFERS: Final = re.compile(
     r"|\bi'd (?:rather|prefer)\b|\bi(?:'m| am) (?:not )?(?:a (?:\w+ )?fan of|fond of|keen on)\b"
     r"|\bmy (?:\w+ ){0,2}favou?rites?\b"
 )
-#: "I would like to book ..." is a wish for now
-_WISHES: Final = re.compile(r"\bi would (?:like|love)\b")
-#: texts without any of these have no need for the expressions, which take longer
+#: "I would like to book ..." is about now, not a preference
+_WOULD_LIKE: Final = re.compile(r"\bi would (?:like|love)\b")
+#: substrings to search first, because the patterns take longer
 _STEMS: Final = ("prefer", "like", "love", "enjoy", "avoid", "hate", "detest", "favo", "stand",
                  "rather", "fan of", "fond", "keen")  # fmt: skip
 _STEMS_TR: Final = ("sev", "bayil", "hoslan", "begen", "kacin", "tercih", "nefret", "favori")
@@ -67,14 +67,14 @@ _TIME_TR: Final = frozenset(
     temmuz agustos eylul ekim kasim aralik yazin kisin bahar sonbahar""".split()
 )
 _TIME_BOTH: Final = _TIME | _TIME_TR
-#: characters up to which all words are listed at once; longer texts are left at the last needed
+#: longer texts are read only up to the last word needed
 _SHORT: Final = 1_000
 
 _DIGIT: Final = re.compile(r"\d")
 
 #: Thai to Khmer, kana, Han, Hangul
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-#: words that are names as well: in a cue that uses capitals they must have one to be a name
+#: words that are also names: in a cue with capitals, only capitalized ones are names
 _ALSO_WORDS: Final = frozenset(
     """will may mark grace hope joy rose art bill jack frank faith dawn april june august summer
     autumn guy rich drew pat chase sunny ray max can deniz umut bahar""".split()
@@ -83,15 +83,15 @@ _MOST_WORDS_OF_A_NAME: Final = 4
 
 
 def states_preference(text: str, folded: str | None = None) -> bool:
-    """Whether a text says what its speaker likes or avoids ("I prefer trains", "sevmem").
+    """True if a text states what its speaker likes or avoids ("I prefer trains", "sevmem").
 
-    Term *preference* of the ranking formula, for requests. A question and a wish for now ("I would
-    like to book ...") say no such thing.
+    Term *preference* of the ranking formula, for requests. Questions and wishes for now ("I would
+    like to book ...") do not count.
     """
     folded = plain(text) if folded is None else folded
     if any(map(folded.__contains__, _STEMS)):
         found = _PREFERS.search(folded)
-        if found and not _WISHES.match(found.group()):
+        if found and not _WOULD_LIKE.match(found.group()):
             return not ends_with_question(text)
     if any(map(folded.__contains__, _STEMS_TR)) and _PREFERS_TR.search(folded):
         return not ends_with_question(text)
@@ -99,10 +99,10 @@ def states_preference(text: str, folded: str | None = None) -> bool:
 
 
 def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:
-    """How many words of time a text has, counted up to ``most``; ``folded`` is its `plain` form.
+    """Number of words of time in a text, up to ``most``; ``folded`` is its `plain` form.
 
-    Part of *prior* in the ranking formula: a fact told with its time ("last week", "in June 2021")
-    is worth more than the same without.
+    Part of *prior* in the ranking formula: a fact with its time ("last week", "in June 2021") is
+    worth more than one without.
     """
     known = _TIME
     folded = plain(text) if folded is None else folded
@@ -120,7 +120,7 @@ def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:
 
 
 def is_of_time(word: str) -> bool:
-    """Whether a folded word is one of time: a month, a weekday, "ago", "week"."""
+    """True if a folded word is one of time: a month, a weekday, "ago", "week"."""
     return word in _TIME_BOTH
 
 
@@ -129,27 +129,27 @@ def _is_year(word: str) -> bool:
 
 
 def ends_with_question(text: str) -> bool:
-    """Whether a text, without the caption of a picture shared with it, ends in a question mark.
+    """True if a text, without the caption of a shared picture, ends in a question mark.
 
-    Part of *prior* in the ranking formula: who asks tells little.
+    Part of *prior* in the ranking formula: questions contain little information.
     """
-    said = text.partition("[shares ")[0].rstrip()
-    return said.endswith(("?", "\uff1f", "\u061f"))
+    own_text = text.partition("[shares ")[0].rstrip()
+    return own_text.endswith(("?", "\uff1f", "\u061f"))
 
 
-# -- whom a cue is about ---------------------------------------------------------------------------
+# -- the person of a cue ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """The speakers of a store, folded once so that a cue costs no look at each of them.
+    """The speakers of a store, indexed so that a cue need not be compared with each.
 
     Attributes:
-        by_name: folded words of a name, also the first of several if nobody shares it -> speaker.
-        user: the speaker that stands for whoever talks to the agent, if there is one.
-        assistant: the speaker that stands for the agent itself, if there is one.
-        first_words: what a name may begin with.
-        unspaced: names in scripts that set no space between words; they are found anywhere.
+        by_name: folded words of a name, or only its first word if that is unique -> speaker.
+        user: the speaker that is the user, if there is one.
+        assistant: the speaker that is the agent itself, if there is one.
+        first_words: first words of all names.
+        unspaced: names in scripts without spaces between words; they match anywhere.
     """
 
     by_name: dict[tuple[str, ...], str]
@@ -184,13 +184,13 @@ class Speakers:
         return cls(by_name, user, first_words, tuple(unspaced), assistant)
 
     def named_in(self, cue: str) -> list[str]:
-        """The speakers that a cue names, in its order, each once."""
+        """The speakers that a cue names, in order, each once."""
         if not self.by_name and not self.unspaced:
             return []
         return list(dict.fromkeys(speaker for speaker, _, _ in self.places(compose(cue))))
 
     def places(self, cue: str) -> Iterator[tuple[str, int, int]]:
-        """(speaker, start, end) of each name in a `composed` cue; of two the longer one."""
+        """(speaker, start, end) of each name in a cue from `compose`; longer names first."""
         if self.unspaced and _UNSPACED.search(cue):
             for name in self.unspaced:
                 at = cue.find(compose(name))
@@ -218,11 +218,11 @@ class Speakers:
 
 
 def subject_of(cue: str, speakers: Speakers | Iterable[str]) -> str | None:
-    """The one person a cue is about; None when it names two, or nobody is known.
+    """The one speaker that a cue is about; None if it names several, or none is known.
 
-    Term *about* of the ranking formula, worth most for questions of several hops (13.9 points): the
-    only speaker of the store that the cue names; in a store of user and assistant, where it names
-    none, the user.
+    Term *about* of the ranking formula, most useful for multi-hop questions (13.9 points): the only
+    speaker of the store that the cue names; if it names none, the user in a store of user and
+    assistant.
     """
     known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
     named = known.named_in(cue)

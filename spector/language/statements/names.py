@@ -1,4 +1,4 @@
-"""Whom or what a cue names."""
+"""Names in a cue, recognized by capitals."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Final
 
 __all__ = ["names_of"]
 
-#: a word with a capital and small letters after it
+#: a word of letters
 _WORD: Final = re.compile(r"[^\W\d_]+")
-#: what a sentence may begin behind
+#: text before the start of a sentence
 _START: Final = re.compile(r"(?:^|[.!?\u2026:\n])[\s\"'“”‘’«»(\[*_-]*\Z")
-#: words of a language that writes every noun with a capital; none of them is English
+#: words of German, where every noun has a capital; none of them is English
 _GERMAN: Final = frozenset(
     "das der eine einen einer habe hatte ich ist mein meine nicht und wann warum welche welcher"
     " welches wer wie wurde".split()
 )
-#: in a headline capitals tell nothing
+#: share of capitalized words in a headline
 _HEADLINE: Final = 0.7
 
 
 def names_of(cue: str) -> list[str]:
-    """Words that are names by how they are written: with a capital, not at the start of a sentence.
+    """Names in a cue: words with a capital that do not start a sentence.
 
-    None in a headline or in German, where capitals tell nothing.
+    Returns none for headlines and German, where capitals do not mark names.
     """
     found = list(_WORD.finditer(cue))
     capitals = [word for word in found if _is_capital(word.group())]

@@ -1,12 +1,11 @@
-"""Which words may instruct, by their speaker; which names read like a role that may.
+"""Speakers that may instruct, and names that imitate their roles.
 
-What a tool, a document or the agent itself said is kept as a memory like any other, but only the
-words of the user, or of the system and the developer by their role, stand as an instruction. The
-role decides. Where there is none, words with the name of a speaker or with a source other than the
-user are another speaker's.
+Texts of tools, documents and the agent itself are stored like any other memory, but only texts of
+the user, or with the role of system or developer, can be instructions. The role decides. Without a
+role, a text with a speaker or a source other than the user belongs to another speaker.
 
-A name is judged as a reader takes it: compatibility letters folded, letters that are not seen taken
-out, lookalikes as the Latin letter that they look like, words joined that something splits.
+A name is compared as a reader would see it: compatibility characters folded, invisible characters
+removed, lookalikes replaced by Latin letters, split words joined.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ __all__ = [
     "speaker_opening",
 ]
 
-#: roles, beside the user's, whose words are instructions
+#: roles besides the user's that may instruct
 _PRINCIPALS: Final = frozenset(("system", "developer"))
-#: what may stand bare for the role of a message, since it is one
+#: names that are valid roles of a message
 BARE_ROLES: Final = (ASSISTANTS | USERS) - {"model", "system"}
-#: what a name may not be mistaken for, folded
+#: roles that a name must not imitate, folded
 _ROLES: Final = ASSISTANTS | USERS | frozenset(
     """admin administrator asistente assistente benutzer developer ferramenta function
     herramienta human instruction ipython memorie memory moderator model nutzer operator platform
@@ -47,18 +46,18 @@ _ROLES: Final = ASSISTANTS | USERS | frozenset(
     \u30e6\u30fc\u30b6\u30fc \u30b7\u30b9\u30c6\u30e0 \u30a2\u30b7\u30b9\u30bf\u30f3\u30c8
     \uc0ac\uc6a9\uc790 \uc2dc\uc2a4\ud15c""".split()
 )
-#: the same without marks and with Korean syllables as their letters, as names are compared
+#: the same without marks and with decomposed Korean syllables, as names are compared
 _BARE: Final = frozenset(
     "".join(char for char in normalize_unicode("NFD", role) if unicodedata.category(char) != "Mn")
     for role in _ROLES
 )
-#: no name begins with one of these by chance
+#: real names do not begin with these
 _STEMS: Final = ("assistant", "developer", "system")
-#: characters of a name that are judged; fewer are shown
+#: characters of a name that are compared; fewer are shown
 _MOST_CHARS: Final = 256
 _LONGEST: Final = max(map(len, _BARE))
 
-#: letters, by their category, and a blank pattern, that no reader sees
+#: invisible letters and a blank pattern; then invisible categories
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn"))
 _REVERSING: Final = re.compile("[\u061c\u200f\u202a-\u202e\u2066-\u2069]")
@@ -95,15 +94,15 @@ _LOOKALIKES: Final = str.maketrans({
         "USERTYMIANOLLD", strict=True,
     )),
 })  # fmt: skip
-#: digits and signs in the place of letters; one looks like two of them
+#: digits and signs in place of letters; one of them resembles two letters
 _LEET: Final = tuple(str.maketrans("03457@$1!|", f"oeastas{3 * one}") for one in "li")
-#: what stands before the first colon of a line, or what looks like one, seen or not
+#: text before the first colon of a line; colons include lookalikes
 _COLONS: Final = ":\u02d0\u02f8\u0589\u05c3\u1365\u1804\u2236\ua789\ufe13\ufe30\ufe55\uff1a"
 _TURN: Final = re.compile(
     f"(?:^|(?<=[\n\r\x0b\x0c\x85\u2028\u2029]))[^\\S\n]*([^\\s{_COLONS}][^\n{_COLONS}]{{0,63}})"
     f"(?:\n[^\\S\n]{{0,16}})?([{_COLONS}])"
 )
-#: letters that are not seen, of those that a text may have by chance or to hide a name
+#: invisible characters that may hide a name
 _HIDDEN: Final = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
@@ -114,27 +113,28 @@ _SPELT: Final = re.compile(r"[\w@$!|]+")
 
 
 def may_instruct(role: str | None, name: str | None, source: str | None) -> bool:
-    """Whether words can be a standing instruction, by who said them.
+    """True if the speaker of a text may instruct.
 
     Args:
-        role: of the message. It decides, unless the name beside it is another role's.
-        name: that the metadata give its speaker. source: where it comes from.
+        role: role of the message. It decides, unless ``name`` imitates another role.
+        name: name of the speaker in the metadata.
+        source: source of the message.
     """
     if role is not None:
         known = plain(role.strip())
         if known not in USERS and known not in _PRINCIPALS:
             return False
         return name is None or plain(name) in (known, *USERS) or not reads_like_a_role(name)
-    # a name may have been read from the words themselves: it takes nothing from their source
+    # the name may come from the text itself, so it does not override the source
     return all(each is None or plain(each.strip()) in USERS for each in (name, source))
 
 
 def speaker_opening(text: str) -> Opening | None:
-    """The name that a text opens with, if it may be its speaker's.
+    """The name at the start of a text, if it may be its speaker.
 
-    "user:" and "assistant:" in any of their common forms are; "system:", "developer:", "tool:",
-    other names that read like a role, and letters that only look like one, are words. So is the
-    first line of a text in which others speak as well; replies of an assistant may have headings.
+    "user:" and "assistant:" in their common forms are names of speakers. "system:", "developer:",
+    "tool:" and names that imitate a role are not. Neither is the first name of a text with several
+    speakers; replies of an assistant may have headings.
     """
     opening = opening_of(text)
     if opening is None:
@@ -142,7 +142,7 @@ def speaker_opening(text: str) -> Opening | None:
     role = opening.folded in BARE_ROLES
     if not role and reads_like_a_role(opening.name):
         return None
-    for other in later_openings(text, opening):  # then nobody says all of it
+    for other in later_openings(text, opening):  # then the text has several speakers
         is_role = other.folded in BARE_ROLES
         if other.folded != opening.folded and (is_role or (other.proper and not role)):
             return None
@@ -150,10 +150,10 @@ def speaker_opening(text: str) -> Opening | None:
 
 
 def imitates_speaker(text: str) -> bool:
-    """Whether a line of a text begins like the turn of somebody who is not the user.
+    """True if a line of a text begins like a turn of a speaker other than the user.
 
-    Of a role ("system: ...") or of somebody by name ("Eve: ..."), whatever looks like the colon and
-    whatever nobody sees is in the name. Then nobody has vouched for what it says.
+    The turn may have a role ("system: ...") or a name ("Eve: ..."), with any lookalike of a colon
+    and any invisible characters. The speaker of such a text is not trusted.
     """
     texts = [text] if text.isascii() else [text, _HIDDEN.sub("", text)]
     return any(map(_is_of_another, (found for each in texts for found in _TURN.finditer(each))))
@@ -172,12 +172,12 @@ def _is_of_another(turn: re.Match[str]) -> bool:
 
 @keeps(4096)
 def reads_like_a_role(name: str) -> bool:
-    """Whether a reader, human or model, may take the name for that of a role."""
+    """True if a reader, human or model, may take a name for a role."""
     name = name[:_MOST_CHARS]
     if name.isascii():
         return _has_role(name.lower())
     known = normalize_nfkc(name)
-    # Cherokee folds to its capitals, which are those that look like Latin ones
+    # Cherokee case folding gives capitals, which are the lookalikes of Latin letters
     forms = [known, *(form.translate(_LOOKALIKES) for form in (known, known.casefold()))]
     folded = {_folded(form) for form in forms}
     if _REVERSING.search(name):
@@ -186,12 +186,12 @@ def reads_like_a_role(name: str) -> bool:
 
 
 def is_invisible(char: str) -> bool:
-    """Whether a reader does not see a character, or takes it for a part of the one before it."""
+    """True if a character is invisible or merges with the one before it."""
     return char in _FILLERS or unicodedata.category(char) in _INVISIBLE
 
 
 def _folded(name: str) -> str:
-    """Small letters that are seen, those that look like Latin ones as those."""
+    """Visible characters in lower case, with lookalikes as Latin letters."""
     apart = normalize_unicode("NFD", name.lower())
     return "".join(_seen(char) for char in apart if not is_invisible(char)).lower()
 
@@ -216,7 +216,7 @@ def _has_role(folded: str) -> bool:
 
 
 def _is_role_in(words: list[str]) -> bool:
-    """Whether a word is a role, or some in a row make one: "s y s t e m"."""
+    """True if a word is a role, or consecutive words make one: "s y s t e m"."""
     for first in range(len(words)):
         joined = ""
         for word in words[first:]:

@@ -1,7 +1,7 @@
-"""Who speaks by the words themselves: the name that a text opens with, as in "Ann: hello".
+"""Speakers named in a text itself, as in "Ann: hello".
 
-What is read here are letters and signs, in any script. Whether such a name is that of a speaker is
-decided where there are other memories to compare with (`spector.write.speakers`).
+These functions parse letters and signs of any script. `spector.write.speakers` compares with other
+memories to decide whether such a name is a speaker.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ __all__ = [
 ]
 
 _COLON: Final = re.compile("[:\uff1a]")
-#: a mark of byte order and what has no width, which files and pages leave before a name
+#: white space, byte-order marks and zero-width characters before a name
 UNSEEN: Final = " \t\n\ufeff\u200b\u200c\u200d\u2060\u00ad"
-#: characters of a name, and words of it
+#: most characters and words of a name
 _NAME_CHARS: Final = 40
 _NAME_WORDS: Final = 4
-#: white space before a name, at most
+#: most white space before a name
 _INDENT: Final = 16
 #: a title or initial may end in a full stop: "Dr.", "J.", "Prof."
 _TITLE_CHARS: Final = 4
 #: words of a name that need no capital: "van", "de", "al"
 _PARTICLE_CHARS: Final = 3
 _JOINTS: Final = frozenset("-'.\u2019\u02bc\u00b7\u2010\u2011\u30fb")
-#: what heads a note or a mail in the place of a name, however it is written; given as the speaker
-#: of another memory, it is one all the same
+#: headings of notes and mails, which are not names, however they are written; as the speaker of
+#: another memory they are
 _HEADS: Final = frozenset(
     """answer date from important note question re reminder subject summary task title to todo
     update
@@ -40,32 +40,32 @@ _HEADS: Final = frozenset(
     yanit""".split()
 )
 _LONGEST_SPEAKER: Final = 200
-#: said to somebody: nothing else that stands behind a head begins like that
+#: greetings; text after a heading does not begin with one
 _GREETS: Final = re.compile(
     r"\s*(?:hi|hello|hey|thanks|thank you|sorry|ok|okay|good (?:morning|evening|night)|merhaba"
     r"|selam|tesekkur\w*|gunaydin|iyi aksamlar)\b"
 )
-#: "I" in languages that have a word for it, and the endings that say it in Turkish; over `plain`
+#: "I" in several languages, and endings of the first person in Turkish; for `plain` text
 _I: Final = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
     r"|\u044f|\u043c\u043d\u0435|\w+(?:[iu]yoru|[ae]c[ae]g[iu]|m[iu]s[iu])m|\w{2,}[dt][iu]m)\b"
     r"|\bj'|[\u6211\u4ffa\u50d5\u79c1]|\u0623\u0646\u0627\b|\u092e\u0948"
 )
 _ASKS: Final = re.compile("[?\uff1f\u061f\u037e]")
-#: characters of a text that are looked at for what only somebody says
+#: characters of a text that are searched for speech
 _SPOKEN_CHARS: Final = 2000
 
 
 class Opening(NamedTuple):
-    """What a text opens with.
+    """The name that a text opens with.
 
     Attributes:
-        name: as it is written, spaces joined.
-        start: where the words behind it begin.
-        proper: it is written as a name is: with capitals in scripts that have them, not all in
-            capitals, and is no common head of a note ("Question:").
-        role: it is that of a user or the agent, see
-        `spector.language.statements.roles.speaker_opening`.
+        name: the name as written, with single spaces.
+        start: position of the text after it.
+        proper: True if it is written like a name (capitalized in scripts with case, but not all in
+            capitals) and is not a common heading ("Question:").
+        role: True if it is a role of the user or the agent, see
+            `spector.language.statements.roles.speaker_opening`.
     """
 
     name: str
@@ -79,16 +79,16 @@ class Opening(NamedTuple):
 
 
 def folded_name(name: str) -> str:
-    """The form in which names are compared: no case, no marks, one space between words."""
+    """A name in the form for comparison: no case, no marks, single spaces."""
     return " ".join(plain(name).split())
 
 
 def opening_of(text: str) -> Opening | None:
-    """The name before the first colon of a text; None where there is none that could be one.
+    """The name before the first colon of a text; None if there is no valid name.
 
-    One to four words of letters, marks, hyphens, apostrophes and the full stops of initials, at
-    most 40 characters, then a colon, white space and something more. So times ("10:30"), links,
-    paths and shortcodes are none.
+    A name has one to four words of letters, marks, hyphens, apostrophes and full stops of initials,
+    at most 40 characters, followed by a colon, white space and more text. So times ("10:30"),
+    links, paths and shortcodes are not names.
     """
     found = _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
     if found is None:
@@ -110,7 +110,7 @@ def opening_of(text: str) -> Opening | None:
 
 
 def later_openings(text: str, opening: Opening) -> Iterator[Opening]:
-    """The names that later lines of a text open with: of a transcript, a mail's head, a list."""
+    """Names that later lines of a text open with, as in transcripts, mail headers and lists."""
     at = text.find("\n", opening.start)
     while at >= 0:
         at += 1
@@ -123,9 +123,9 @@ def later_openings(text: str, opening: Opening) -> Iterator[Opening]:
 
 
 def words_of(text: str, speaker: str | None) -> str:
-    """The words of a text without the name that it opens with, where that is its speaker's.
+    """A text without the name of its speaker at the start.
 
-    This is what is embedded and what the index of words takes up: the speaker has a field there.
+    This is what is embedded and indexed: the index has a field of its own for the speaker.
     """
     if not speaker or not _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1):
         return text
@@ -136,9 +136,9 @@ def words_of(text: str, speaker: str | None) -> str:
 
 
 def speaker_in(role: object, metadata: object) -> str | None:
-    """Who said it: ``speaker`` or ``name`` of the metadata, else the message's role.
+    """The speaker: ``speaker`` or ``name`` of the metadata, else the role of the message.
 
-    A number or a list under these keys names somebody as well, and not the one of the role.
+    A number or a list under these keys counts as a name too, and overrides the role.
     """
     if isinstance(metadata, Mapping):
         for key in ("speaker", "name"):
@@ -149,20 +149,20 @@ def speaker_in(role: object, metadata: object) -> str | None:
 
 
 def says_i(words: str) -> bool:
-    """Whether somebody speaks of himself, or begins with a greeting, in a language known here."""
+    """True for a first person or an initial greeting in one of several languages."""
     folded = plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")
     return _I.search(folded) is not None or _GREETS.match(folded) is not None
 
 
 def is_question(words: str) -> bool:
-    """Whether there is a question mark, in any script."""
+    """True if a text has a question mark of any script."""
     return _ASKS.search(words, 0, _SPOKEN_CHARS) is not None
 
 
 def _is_word(word: str, place: int) -> bool:
-    """Letters with their marks, joined by signs that names have; a full stop only ends a title.
+    """True for letters with marks and signs that names have; full stops only after titles.
 
-    A title may be in small letters at the start: "dr. kim", but not "I went home. Kim".
+    A title at the start may be in lower case: "dr. kim", but not "I went home. Kim".
     """
     if not word[0].isalpha():
         return False

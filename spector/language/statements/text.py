@@ -1,4 +1,4 @@
-"""A memory as its words need it."""
+"""The fields of a memory that its words are indexed from."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ __all__ = ["MemoryText"]
 
 
 class MemoryText(NamedTuple):
-    """A memory as its words need it. ``seal`` differs when anything else does; None: unknown.
+    """The fields of a memory that its words are indexed from.
 
-    ``speaker`` is the name that its metadata give, else its ``role``. ``text`` is without that name
-    where it opens with it. ``aliases`` are names that it is to be found by.
+    ``seal`` changes when any other field does; None if unknown. ``speaker`` is the name in the
+    metadata, else the ``role``. ``text`` does not start with that name. ``aliases`` are names that
+    the memory is found by.
     """
 
     id: int

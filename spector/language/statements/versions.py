@@ -1,14 +1,14 @@
-"""Whether a later statement takes the place of an earlier one that answers the same question.
+"""Decides whether a later statement replaces an earlier one that answers the same question.
 
-Two forms say so, and nothing else does:
+Only two forms count:
 
-- one frame: both have the same words but for one stretch, and its place has room for one value: a
-  number that is no id, what stands behind "is", the place or time that is asked for. "I speak
-  Dutch", "I speak Turkish" is a list, and so are two cats.
-- a word of change in the later one: "now", "no longer", "moved to", or a "not".
+- The same frame: both statements have the same words except for one part, which can have only one
+  value: a number that is not an id, the words after "is", a place or a time that is asked for. "I
+  speak Dutch" and "I speak Turkish" are a list, as are two cats.
+- A word of change in the later statement: "now", "no longer", "moved to", or a negation.
 
-Somebody else's ("Ayla's husband works ...") and what was ("I lived in Munich") are no answer. Where
-the form does not tell, the answer is no. All by form: the words listed are those of grammar.
+Statements about others ("Ayla's husband works ...") and about the past ("I lived in Munich") do not
+replace. In doubt, the answer is no. All rules are about form; the words listed are grammar.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from spector.language.statements.grammar import ARTICLES, TURNS, Question, State
 
 __all__ = ["ChangeKind", "StatementPair"]
 
-#: what tells that a statement takes another's place
+#: the form by which a statement replaces another
 ChangeKind = Literal["change", "move", "value"]
 
-#: words of a value
+#: most words of a value
 _VALUE_WORDS: Final = 6
 
 _NO_MORE: Final = re.compile(r"\b(?:any ?more|no longer|artik)\b")
@@ -33,7 +33,7 @@ _MOVED: Final = re.compile(
     r"\W*(?:i|we)(?:'ve| have)?(?: (?:just|now|recently|finally))? moved to\b"
     r"|.*\btasin[dt]\w[mk]\W*\Z"
 )
-#: what there may be several of: what one has or likes, what has an article or a name of its own
+#: may have several values: things that one has or likes, things with an article or a name
 _SEVERAL: Final = re.compile(
     r"\b(?:have|has|got|owns?|likes?|names?|called|ad[iu]\w*|every|each|her"
     r"|\w+(?:day|morning|evening|weekend)s)\b|\b(?:an?|bir) \w"
@@ -44,8 +44,7 @@ _LOCATIVE: Final = re.compile(r"\w*[dt][ae]n?")
 
 
 class _Stretches(NamedTuple):
-    """What stands before the one stretch in which two statements differ, that of each, and what
-    stands behind."""
+    """Words before the part in which two statements differ, that part of each, words after it."""
 
     before: list[Word]
     old: list[Word]
@@ -61,8 +60,7 @@ class StatementPair:
         self._shared = [word for word in question.wanted if old.has(word) and new.has(word)]
 
     def form(self) -> ChangeKind | None:
-        """By what the later statement takes the place of the earlier one; None where it does not,
-        or is of something else."""
+        """The form by which the later statement replaces the earlier one; None if it does not."""
         old, new = self._old, self._new
         if not new.is_of_now or not (self._shared or new.is_of_change):
             return None
@@ -86,7 +84,7 @@ class StatementPair:
         return self._old.knows(form) or self._question.text.knows(form)
 
     def _is_of_others(self) -> bool:
-        """ "Ayla's husband", "My brother lives", "annemin kedisi" where that is not asked."""
+        """True for "Ayla's husband", "My brother lives", "annemin kedisi" unless asked for."""
         new, known = self._new, self._is_known
         for owner, owned in new.owners:
             is_said = is_now(owned) or owned.endswith("ing") or owned in ARTICLES
@@ -101,7 +99,7 @@ class StatementPair:
     # -- one frame --------------------------------------------------------------------------------
 
     def _stretches(self) -> _Stretches | None:
-        """Where both are one frame: the same words, but for one stretch."""
+        """The parts of two statements with the same words except for one part; else None."""
         was, now = self._old.lasting_forms, self._new.lasting_forms
         n = min(len(was), len(now))
         first = next((at for at in range(n) if was[at] != now[at]), n)
@@ -118,7 +116,7 @@ class StatementPair:
         return _Stretches(before, one, other, behind)
 
     def _is_another_value(self, found: _Stretches) -> bool:
-        """Whether the place in which one frame differs has room for one value."""
+        """True if the part that differs can have only one value."""
         question, new = self._question, self._new
         if question.is_of_many or not self._covers():
             return False
@@ -150,8 +148,8 @@ class StatementPair:
         return question.asks_where and any(map(_LOCATIVE.fullmatch, where))
 
     def _covers(self) -> bool:
-        """Whether both have what is asked: all its words but the verb, and but for what stands
-        before another one of them ("monthly rent")."""
+        """True if both have all words of the question, except for its verb and for words before
+        another one of them ("monthly rent")."""
         words = self._question.text.words
         return bool(self._shared) and all(
             word in self._shared or word.form == self._question.verb or behind in self._shared
@@ -162,7 +160,7 @@ class StatementPair:
     # -- a word of change -------------------------------------------------------------------------
 
     def _is_changed(self, found: _Stretches | None) -> bool:
-        """Whether the later statement says that what the earlier one says is otherwise now."""
+        """True if the later statement says that the earlier one is no longer true."""
         old, new, question = self._old, self._new, self._question
         if not new.is_of_change and old.is_negated == new.is_negated:
             return False
@@ -171,14 +169,14 @@ class StatementPair:
         if found and found.before and (
             _shape(found.old, new.turkish) != _shape(found.new, new.turkish)
         ):
-            return False  # who "our landlord" is, and that he "is now on holiday"
+            return False  # "our landlord is Bob" and "our landlord is now on holiday"
         said = [
             word for word in old.words
             if word.tells and not is_now(word.form) and word not in question.wanted
         ]
         kept = [word for word in said if new.has(word)]
         if old.is_negated != new.is_negated and self._shared:
-            # "I eat meat loaf" is not against "I don't eat meat"
+            # "I eat meat loaf" does not contradict "I don't eat meat"
             adds = old.is_negated and not all(
                 self._is_known(word.form) for word in new.words if word.tells
             )
@@ -189,14 +187,14 @@ class StatementPair:
         return new.is_of_change
 
     def _is_move(self) -> bool:
-        """ "I moved to Berlin", which says where one lives without a word of that."""
+        """True for "I moved to Berlin", which implies where the user lives."""
         moved = self._old.is_own and _MOVED.match(self._new.folded)
         return bool(moved) and self._question.asks_where and not self._shared
 
     def _is_foreign(self) -> bool:
-        """Whether something stands before the words of the question that neither it nor the earlier
-        statement knows, and no change of one's own ("The doctor lowered my dose") explains. In
-        Turkish the verb comes last, and so would everything else."""
+        """True if words before those of the question are in neither the question nor the earlier
+        statement, and are not explained by a change of one's own ("The doctor lowered my dose").
+        Not for Turkish, where the verb comes last."""
         if not self._shared or self._new.turkish:
             return False
         before = self._new.words[: min(map(self._new.place, self._shared))]
@@ -216,7 +214,7 @@ class StatementPair:
 
 
 def _shape(value: Sequence[Word], turkish: bool) -> tuple[bool, bool, bool, bool]:
-    """Of what form a value is: with an article, of a place, of a number, of a name."""
+    """The form of a value: (with an article, a place, a number, a name)."""
     first = value[0].form
     rest = [word for word in value if word.form not in ARTICLES and word.form not in _PLACES]
     return (

@@ -1,4 +1,4 @@
-"""Expressions of time, as ranges."""
+"""Expressions of time in texts, resolved to ranges."""
 
 from __future__ import annotations
 

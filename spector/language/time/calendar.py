@@ -1,7 +1,7 @@
-"""Stretches of the calendar as half-open ranges of milliseconds, UTC, proleptic Gregorian.
+"""Calendar periods as half-open ranges of milliseconds, UTC, proleptic Gregorian.
 
-Pure arithmetic on an injected now. Whatever would leave the years 1 to 9999 is cut at their ends,
-so no cue can make a date overflow.
+Pure arithmetic on an injected now. Ranges are clamped to the years 1 to 9999, so no cue can make a
+date overflow.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = [
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _MS_PER_HOUR: Final = 3_600_000
 _SHORT_UNITS: Final = {"minute": 60_000, "hour": _MS_PER_HOUR}
-#: days by which "a week ago" may be off, either way
+#: tolerance of "a week ago" in days, either way
 _WEEK_SLACK: Final = 3
-#: months that a season of the northern half of the earth begins in
+#: first months of the seasons in the northern hemisphere
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 
 
@@ -37,12 +37,12 @@ ALWAYS: Final = Span(MIN_MS, MAX_MS + 1)
 
 
 def today_of(now_ms: int) -> date:
-    """The UTC date of an instant."""
+    """The UTC date of a time."""
     return from_ms(now_ms).date()
 
 
 def shifted(start: date, amount: int, unit: str) -> date:
-    """A date some days, weeks, months, quarters or years later (earlier if negative).
+    """Shift a date by days, weeks, months, quarters or years (back if negative).
 
     The 31st becomes the last day of a shorter month.
     """
@@ -56,7 +56,7 @@ def shifted(start: date, amount: int, unit: str) -> date:
 
 
 def days(first: date, last: date) -> Span:
-    """From the beginning of one day to the end of another."""
+    """From the start of one day to the end of another."""
     if last < first:
         first, last = last, first
     begin = (first.toordinal() - _EPOCH) * MS_PER_DAY
@@ -78,20 +78,20 @@ def year(at: int) -> Span:
 
 
 def season(at: int, name: str) -> Span:
-    """Three months of the north: spring from March, ..., winter from December into a new year."""
+    """Three months, in the northern hemisphere: spring from March, ..., winter from December."""
     first = date(at, _SEASONS[name], 1)
     last = shifted(first, 2, "month")
     return days(first, date(last.year, last.month, monthrange(last.year, last.month)[1]))
 
 
 def weekend(of: date) -> Span:
-    """Saturday and Sunday of the week (Monday to Sunday) that a date is in."""
+    """Saturday and Sunday of the week (Monday to Sunday) of a date."""
     saturday = shifted(of, 5 - of.weekday(), "day")
     return days(saturday, shifted(saturday, 1, "day"))
 
 
 def weekday(of: date, number: int, step: int) -> Span:
-    """A weekday, Monday is 0: the last before a date (-1), the first after (1), that week's (0)."""
+    """A weekday (Monday is 0): the last before a date (-1), the next (1), or that week's (0)."""
     if step == 0:
         return day(shifted(of, number - of.weekday(), "day"))
     away = (of.weekday() - number) % 7 or 7 if step < 0 else -((number - of.weekday()) % 7 or 7)
@@ -99,7 +99,7 @@ def weekday(of: date, number: int, step: int) -> Span:
 
 
 def calendar_unit(of: date, unit: str, step: int) -> Span:
-    """The whole week, month, quarter, year, weekend or day that is ``step`` of them away."""
+    """The whole week, month, quarter, year, weekend or day ``step`` units from a date."""
     if unit == "weekend":
         return weekend(shifted(of, step, "week"))
     if unit == "week":
@@ -118,10 +118,10 @@ def calendar_unit(of: date, unit: str, step: int) -> Span:
 
 
 def ago(now_ms: int, amount: int, unit: str, vague: bool = False) -> Span:
-    """What "two weeks ago" means: the more distant the wider.
+    """The range of "two weeks ago", wider for larger units.
 
-    Days are meant exactly, weeks give or take three days, months and years as those of the
-    calendar. ``vague`` ("a few days ago") widens by a third of the amount, at least one unit.
+    Days are exact, weeks have a tolerance of three days, months and years are calendar ones.
+    ``vague`` ("a few days ago") widens the range by a third of the amount, at least one unit.
     """
     slack = max(1, amount // 3) if vague else 0
     if unit in _SHORT_UNITS:
@@ -138,7 +138,7 @@ def ago(now_ms: int, amount: int, unit: str, vague: bool = False) -> Span:
 
 
 def rolling(now_ms: int, amount: int, unit: str) -> Span:
-    """The last (or, if negative, the next) so many units, today with them."""
+    """The last (if negative, the next) ``amount`` units, including today."""
     if unit in _SHORT_UNITS:
         there = now_ms - amount * _SHORT_UNITS[unit]
         return _cut(Span(min(there, now_ms), max(there, now_ms) + 1))
@@ -154,7 +154,7 @@ def part(whole: Span, which: str) -> Span:
 
 
 def hull(spans: tuple[Span, ...]) -> Span:
-    """The least span that has all of them; ``spans`` is not empty."""
+    """The smallest span that covers all ``spans``, which must not be empty."""
     return Span(min(span[0] for span in spans), max(span[1] for span in spans))
 
 

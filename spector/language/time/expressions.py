@@ -1,7 +1,7 @@
-"""Expressions of time in the tokens of a cue, one by one: where each stands and what it means.
+"""Finds expressions of time in the tokens of a cue, with their positions and meanings.
 
-Every reader looks at a bounded number of tokens from where it starts, so a cue is read in one pass.
-`when` puts the expressions together ("before", "between ... and") and decides what they are for.
+Every rule reads a bounded number of tokens, so a cue is read in one pass. `time_range_in` combines
+the expressions ("before", "between ... and").
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _PREPOSITIONS: Final = frozenset(
     """in of during since until till by before after last next early mid late from between through
     around""".split()
 )
-#: words after "may" that make it a verb
+#: words after "may" which make it a verb
 _VERBS: Final = frozenset("be have not also well i he she it they we you".split())
 _YEAR_WORDS: Final = frozenset(
     "in of during since until till by before after from year and to yil".split()
 )
-#: folded, as tokens are: Hangul falls into its letters
+#: folded like tokens, which decomposes Hangul
 _YEAR_SIGNS: Final = ("年", plain("년"))
 _MONTH_SIGNS: Final = ("月", plain("월"))
 _DAY_SIGNS: Final = ("日", "号", plain("일"))
@@ -36,7 +36,7 @@ _ORDINALS: Final = frozenset(("st", "nd", "rd", "th"))
 
 
 def expressions(of: TokenReader) -> Iterator[Atom]:
-    """Every expression from left to right; none overlaps another."""
+    """Expressions from left to right, without overlaps."""
     at = 0
     while at < len(of.tokens):
         atom = _expression(of, at)
@@ -59,7 +59,7 @@ def _expression(of: TokenReader, at: int) -> Atom | None:
 
 
 def _numeric(of: TokenReader, at: int) -> Atom | None:
-    """2023-05-08, 2023-05, 2023/5/8, 8.5.2023, 5/8/2023 (which may be 8 May or 5 August)."""
+    """2023-05-08, 2023-05, 2023/5/8, 8.5.2023, 5/8/2023 (8 May or 5 August)."""
     sign = of.word(at + 1)
     if sign not in ("-", "/", ".") or not of.joined(at, 3):
         return None
@@ -153,7 +153,7 @@ def _month(of: TokenReader, at: int) -> Atom | None:
 
 
 def _surely_month(of: TokenReader, at: int) -> bool:
-    """Whether what stands around "may" or "mart" makes it a month."""
+    """True if the words around "may" or "mart" make it a month."""
     if of.word(at) == "may" and of.word(at + 1) in _VERBS:
         return False
     if of.word(at - 1) in _PREPOSITIONS:
@@ -162,7 +162,7 @@ def _surely_month(of: TokenReader, at: int) -> bool:
 
 
 def _days_of_month(of: TokenReader, begin: int, end: int, number: int) -> Atom | None:
-    """The day or days behind a month's name, if it has any."""
+    """The day or days after the name of a month, if there are any."""
     first = of.word(end + 1) if of.word(end) == "the" else of.word(end)
     if not (first.isdecimal() and len(first) <= 2 and 1 <= int(first) <= 31):
         return None
@@ -203,7 +203,7 @@ def _part_of(make: Callable[[int], Span], which: str) -> Callable[[int], Span]:
 
 
 def _season(of: TokenReader, at: int) -> Atom | None:
-    """summer of 2022, 2022 yazında. A season alone is weather or fashion, not a time."""
+    """summer of 2022, 2022 yazında. A season without a year is not a time."""
     lead = of.year(at)
     name = timewords.SEASONS.get(of.word(lead[1] if lead else at))
     if name is None:
@@ -240,7 +240,7 @@ def _quarter(of: TokenReader, at: int) -> Atom | None:
 
 
 def _year(of: TokenReader, at: int) -> Atom | None:
-    """2023, the 1990s, 2023 yılında. Without a preposition it must be a year of the store."""
+    """2023, the 1990s, 2023 yılında. Without a preposition, only years of the store count."""
     found = of.year(at)
     if found is None or of.word(at) == "'":
         return None
@@ -318,7 +318,7 @@ def _step(of: TokenReader, at: int) -> Atom | None:
 def _yearly(
     of: TokenReader, at: int, end: int, step: int, make: Callable[[int], Span]
 ) -> Atom | None:
-    """The last, this year's or the next of something that comes once a year."""
+    """The last, this year's or the next period that comes once a year."""
     found = of.year_after(end)
     if found:
         return Atom(at, found[1], (make(found[0]),))
@@ -351,7 +351,7 @@ def _ago(of: TokenReader, at: int) -> Atom | None:
 
 
 def _weekday(of: TokenReader, at: int) -> Atom | None:
-    """on Monday, pazartesi günü: the last one, today with it. Not "on Mondays"."""
+    """on Monday, pazartesi günü: the last one, today included. Not "on Mondays"."""
     number = timewords.WEEKDAYS.get(of.word(at))
     if number is None:
         return None
@@ -366,14 +366,14 @@ def _weekday(of: TokenReader, at: int) -> Atom | None:
 
 
 _Rule = Callable[[TokenReader, int], Atom | None]
-#: rules for an expression that begins with a number
+#: rules for expressions that begin with a number
 _OF_NUMBERS: Final[tuple[_Rule, ...]] = (
     _numeric, _signed, _day_and_month, _ago, _season, _month, _year,
 )  # fmt: skip
 
 
 def _by_word() -> dict[str, tuple[_Rule, ...]]:
-    """The words that an expression may begin with, and the rules for each, in their order."""
+    """First words of expressions, with the rules to try for each, in order."""
     starts: tuple[tuple[_Rule, Iterable[str]], ...] = (
         (_ago, timewords.NUMBERS),
         (_month, (*timewords.MONTHS, *timewords.ABBREVIATED)),

@@ -1,4 +1,4 @@
-"""Expressions of time with what stands around them: "before", "from ... to", "a week after"."""
+"""Modifiers of time expressions: "before", "from ... to", "a week after"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG_UNITS: Final = frozenset(("day", "week", "weekend", "month", "quarter", "ye
 _BEFORE: Final = frozenset(("before", "until", "till", "by", "once", "evvel", "kadar"))
 _AFTER: Final = frozenset(("after", "since", "sonra", "beri"))
 _POSTFIX: Final = frozenset(("once", "evvel", "sonra", "beri", "kadar"))
-#: ends of an expression that belong to what is asked for
+#: words that include the named time in the range
 _INCLUDED: Final = frozenset(("until", "till", "by", "since", "beri", "kadar"))
 
 
@@ -38,7 +38,7 @@ def is_pair(reader: TokenReader, one: Atom, two: Atom) -> bool:
 
 
 def apply_modifier(reader: TokenReader, atom: Atom) -> Atom:
-    """An expression with "before", "since", "a week after" in front of it, or "sonra" behind it."""
+    """Apply "before", "since", "a week after" in front of an expression, or "sonra" after it."""
     at = atom.begin - 1
     if reader.word(at) == "the":
         at -= 1
@@ -70,7 +70,7 @@ def apply_modifier(reader: TokenReader, atom: Atom) -> Atom:
 
 
 def _beside(day: date, step: int, unit: str) -> Span:
-    """ "the week before 9 June": the days up to it; "two days after 3 May": that day."""
+    """ "the week before 9 June": the days before it; "two days after 3 May": that day."""
     if unit == "day":
         return spans.day(spans.shifted(day, step, "day"))
     if unit == "weekend":
@@ -112,7 +112,7 @@ def amount_before(reader: TokenReader, at: int) -> tuple[int, str, int] | None:
 
 
 def phrase_start(reader: TokenReader, at: int) -> int:
-    """Where an expression begins with its preposition and article."""
+    """The first token of an expression with its preposition and article."""
     if reader.word(at - 1) in ("the", "our", "my"):
         at -= 1
     if reader.word(at - 1) in ("on", "in", "at", "during", "from", "of", "between", "over", "for"):

@@ -1,9 +1,9 @@
-"""Which time a text is about: expressions of time resolved against a given now.
+"""The time that a text is about: its expressions of time, resolved against a given now.
 
-    when("What did Ann paint in May 2023?", now_ms).spans      # that month
+    time_range_in("What did Ann paint in May 2023?", now_ms).spans      # that month
 
-A recall puts memories of that time first. English and Turkish, days and weeks (from Monday) of UTC,
-no LLM, one pass over the text.
+Recall ranks memories of that time first. English and Turkish; UTC days, weeks from Monday; no
+model; one pass over the text.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from spector.language.words import Token, compose, tokens
 
 __all__ = ["Span", "TimeRange", "time_range_in"]
 
-#: more alternatives than this do not make a time clearer
+#: most alternatives of a time
 _MOST_SPANS: Final = 64
 _MOST_EXPRESSIONS: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRange:
-    """The time that a cue speaks of.
+    """The time that a cue is about.
 
     Attributes:
-        words: the words it was read from.
-        now_ms: the now it was resolved against.
-        spans: alternatives, ascending, at least one ("in May" means that of each year given).
+        words: the part of the cue that names it.
+        now_ms: the now that relative times refer to.
+        spans: at least one alternative, ascending ("in May" may be May of each given year).
     """
 
     words: str
@@ -50,17 +50,17 @@ def time_range_in(
     """The time that a cue is about, or None.
 
     Args:
-        cue: any text; the time taken grows with its length only.
-        now_ms: what "last week" is counted from, milliseconds since 1970 UTC.
-        years: a date without a year means that day in each of them; without ``years``, the last one
-            before now.
-        kind: in talk and requests, times counted from now that are not over are about plans ("what
-            should I wear tomorrow?") and say nothing about memories.
+        cue: any text; takes linear time.
+        now_ms: the now of "last week", milliseconds since 1970 UTC.
+        years: a date without a year means that day in each of these years; without ``years``, the
+            last one before now.
+        kind: in talk and requests, relative times that are not over are about plans ("what should I
+            wear tomorrow?"), not about memories, and are ignored.
 
     Dates: 8 May 2023, May 8th, 2023-05-08, 8.5.2023, May 2023, in May, 2023, summer of 2022, Q3
-    2023, early June, Christmas 2022. From now: yesterday, last week, two weeks ago, the past three
-    months, last May, on Monday. Of both: before, after, since, until, from ... to, between ... and,
-    a week before. A year alone counts where there is nothing else.
+    2023, early June, Christmas 2022. Relative: yesterday, last week, two weeks ago, the past three
+    months, last May, on Monday. With either: before, after, since, until, from ... to, between ...
+    and, a week before. A year alone counts only if there is nothing else.
     """
     text = compose(cue)
     found = tokens(text)
@@ -92,11 +92,11 @@ def _is_over(atom: Atom, now_ms: int) -> bool:
 
 
 def _with_years(atoms: list[Atom], reader: TokenReader, years: Collection[int]) -> list[Atom]:
-    """Expressions with all their spans; a year alone only where nothing else is said."""
+    """Fill in missing years; drop a year alone if there are other expressions."""
     alone = [atom for atom in atoms if atom.year_only]
     others = [atom for atom in atoms if not atom.year_only]
     if any(not atom.relative for atom in others):
-        # "last week, as mentioned on 6 November": whose last week, only the date says
+        # "last week, as mentioned on 6 November": the date decides which week is meant
         others = [atom for atom in others if not atom.relative]
         atoms = [atom for atom in atoms if not atom.relative]
     known = sorted({year for year in years if 1 <= year < 9999})[-_MOST_SPANS:]
@@ -144,7 +144,7 @@ def _filled(atom: Atom, years: list[int], reader: TokenReader) -> Atom:
 
 
 def _combined(reader: TokenReader, atoms: list[Atom], text: str) -> TimeRange:
-    """One time of all expressions: pairs are joined, what stands before and after is applied."""
+    """Combine all expressions into one time: join pairs, apply modifiers."""
     found: list[Span] = []
     hows: list[Atom] = []
     at = 0

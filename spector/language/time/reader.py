@@ -1,4 +1,4 @@
-"""Tokens of a cue read as parts of an expression of time: numbers, years, case endings."""
+"""Reads numbers, years and case endings from the tokens of a cue."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COUNTED: Final = frozenset(timewords.NUMBERS) | frozenset(timewords.UNITS)
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One expression: tokens ``begin`` to ``end`` (exclusive) and what they may mean.
+    """One expression of time: tokens ``begin`` to ``end`` (exclusive) and their meanings.
 
     Attributes:
         spans: alternatives, ascending; empty while the year is missing.
-        of_year: the span in a given year, for an expression that lacks one; ValueError if none.
-        relative: counted from now, unlike a date of the calendar.
-        year_only: a year's number and nothing else.
-        vague: meant so loosely ("a few days ago") that nothing may be shut out by it.
+        of_year: for an expression without a year: year -> span, or ValueError if there is none.
+        relative: True if it is relative to now, unlike a calendar date.
+        year_only: True for a year without anything else.
+        vague: True if it is so imprecise ("a few days ago") that it must not exclude memories.
     """
 
     begin: int
@@ -41,7 +41,7 @@ class Atom:
 
 
 class TokenReader:
-    """A list of tokens, seen from a now."""
+    """A list of tokens with a now for relative times."""
 
     def __init__(self, found: list[Token], now_ms: int) -> None:
         self.tokens = found
@@ -52,7 +52,7 @@ class TokenReader:
         return self.tokens[at].text if 0 <= at < len(self.tokens) else ""
 
     def joined(self, at: int, count: int) -> bool:
-        """Whether so many tokens follow one another without a gap."""
+        """True if ``count`` tokens follow one another without a gap."""
         here = self.tokens[at : at + count]
         return len(here) == count and all(
             a.end == b.start for a, b in itertools.pairwise(here)
@@ -81,7 +81,7 @@ class TokenReader:
         return value, end, word in timewords.VAGUE
 
     def year(self, at: int) -> tuple[int, int] | None:
-        """(year, end) of a year's number: 1900..2199, or '23."""
+        """(year, end) of a year: 1900..2199, or '23."""
         word = self.word(at)
         if word.isdecimal() and len(word) == 4 and 1900 <= int(word) < 2200:
             return int(word), at + 1
@@ -92,7 +92,7 @@ class TokenReader:
         return None
 
     def year_after(self, at: int) -> tuple[int, int] | None:
-        """A year at a token, or behind one comma, "of", or case ending."""
+        """A year at a token, or after a comma, "of" or a case ending."""
         for skip in range(3):
             found = self.year(at + skip)
             if found:
@@ -102,13 +102,13 @@ class TokenReader:
         return None
 
     def after_case(self, at: int) -> int:
-        """The token behind a Turkish case ending that is set off by an apostrophe."""
+        """The token after a Turkish case ending with an apostrophe; else ``at``."""
         if self.word(at) == "'" and self.word(at + 1) in timewords.CASES and self.joined(at - 1, 3):
             return at + 2
         return at
 
     def dated(self, begin: int, end: int, make: Callable[[int], Span]) -> Atom | None:
-        """An atom from a rule for any year, with the year if one follows."""
+        """An expression from ``make(year)``, with its year if one follows."""
         found = self.year_after(end)
         if found is None:
             return Atom(begin, self.after_case(end), of_year=make)

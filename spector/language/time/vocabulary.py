@@ -1,4 +1,4 @@
-"""The words of time that `when` knows, English and Turkish, folded like `plain`."""
+"""Word tables of time expressions, English and Turkish, folded like `plain`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = [
     "UNITS", "VAGUE", "WEEKDAYS",
 ]  # fmt: skip
 
-#: endings of Turkish cases and adjectives, with or without an apostrophe before them
+#: endings of Turkish cases and adjectives, written with or without an apostrophe
 CASES: Final = frozenset(
     """de da te ta den dan ten tan e a ye ya i u in un nin nun si su ki deki daki teki taki inda
     unda sinda sunda inde unde sinde ine una inden undan""".split()
@@ -29,12 +29,12 @@ _TURKISH_MONTHS: Final = (
     "ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik"
 ).split()
 
-#: whole names of months -> 1..12
+#: full names of months -> 1..12
 MONTHS: Final = {
     **_inflected(zip(_TURKISH_MONTHS, range(1, 13), strict=True)),
     **{name: n for n, name in enumerate(_ENGLISH_MONTHS, 1)},
 }
-#: months of German, French, Spanish, Italian and Portuguese, where they are not the English word
+#: months in German, French, Spanish, Italian and Portuguese that differ from English
 _OTHER_MONTHS: Final = (
     "januar janner janvier enero gennaio janeiro", "februar fevrier febrero febbraio fevereiro",
     "marz mars marzo marco", "avril abril aprile", "mai mayo maggio maio",
@@ -42,14 +42,14 @@ _OTHER_MONTHS: Final = (
     "septembre septiembre settembre setembro", "oktober octobre octubre ottobre outubro",
     "novembre noviembre novembro", "dezember decembre diciembre dicembre dezembro",
 )  # fmt: skip
-#: short names and those of other languages; they need a day or a year
+#: abbreviations and names in other languages; they need a day or a year
 ABBREVIATED: Final = {
     **{name[:3]: n for n, name in enumerate(_ENGLISH_MONTHS, 1)}, "sept": 9,
     **{name: n for n, names in enumerate(_OTHER_MONTHS, 1) for name in names.split()},
 }  # fmt: skip
 #: "Mars 2020" is a rover, "Marco 2023" may be anything
 ONLY_WITH_DAY: Final = frozenset(("mars", "marco"))
-#: names that mean something else as often: they need a day, a year or a preposition
+#: names with other common meanings: they need a day, a year or a preposition
 AMBIGUOUS: Final = frozenset((
     "may", "march",
     *(name + case for name in "mart ocak ekim kasim aralik".split()
@@ -84,7 +84,7 @@ UNITS: Final = {
         for case in ("", "de", "da", "ki", "deki", "daki", "nin", "in", "i", "si", "lik", "luk")
     },
 }  # fmt: skip
-#: Turkish units: a number and one of these may be followed by "önce"
+#: Turkish units, which "önce" may follow
 TURKISH_UNITS: Final = frozenset(
     name
     for name in UNITS
@@ -100,14 +100,14 @@ SEASONS: Final = {
     **dict.fromkeys("sonbahar sonbahari sonbaharda sonbaharinda guz".split(), "autumn"),
 }  # fmt: skip
 
-#: words before a unit -> how many units away; None: as many as a number says, up to now
+#: word before a unit -> number of units from now
 STEPS: Final = {
     "last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1,
     "upcoming": 1, "following": 1,
     "gecen": -1, "gectigimiz": -1, "onceki": -1, "bu": 0, "gelecek": 1, "onumuzdeki": 1, "son": -1,
 }  # fmt: skip
 
-#: the Turkish ones of them, which no English word follows ("her son fell")
+#: Turkish ones of these, which are ignored before an English word ("her son fell")
 TURKISH_STEPS: Final = frozenset("gecen gectigimiz onceki bu gelecek onumuzdeki son".split())
 ENGLISH: Final = frozenset((
     *_ENGLISH_MONTHS, "spring", "summer", "autumn", "fall", "winter", "monday", "tuesday",
@@ -119,7 +119,7 @@ ENGLISH: Final = frozenset((
 #: "the second week of"
 ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": -1}
 
-#: days away from today
+#: word -> days from today
 DAYS: Final = {
     "today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1,
     "bugun": 0, "bugunku": 0, "dun": -1, "dunku": -1, "yarin": 1, "yarinki": 1, "evvelsi": -2,
@@ -141,7 +141,7 @@ NUMBERS: Final = {
     },
     "birkac": 3, "yirmi": 20, "otuz": 30,
 }  # fmt: skip
-#: numbers that are not meant exactly
+#: imprecise numbers
 VAGUE: Final = frozenset(("couple", "few", "several", "birkac"))
 
 PARTS: Final = {
@@ -150,7 +150,7 @@ PARTS: Final = {
     "sonunda": "late", "sonu": "late",
 }  # fmt: skip
 
-#: words of a holiday -> month and day of its first day, and how many days it lasts
+#: words of a holiday -> month and day of its first day, and its number of days
 HOLIDAYS: Final = {
     ("christmas", "eve"): (12, 24, 1), ("christmas", "day"): (12, 25, 1),
     ("christmas",): (12, 24, 3),

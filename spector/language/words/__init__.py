@@ -1,4 +1,4 @@
-"""Letters and words: folding, stems, stop words."""
+"""Words of texts: Unicode folding, tokens, stems, stop words, terms."""
 
 from __future__ import annotations
 

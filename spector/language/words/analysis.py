@@ -1,25 +1,25 @@
-"""Words of a text: one analysis for what is remembered and for what is asked.
+"""Terms of a text: one analysis for memories and for cues.
 
     normal form (NFKC) -> words -> lower case -> stem -> accents folded off
 
-A word is a run of letters, digits and marks. Scripts that are written without spaces (Han, kana,
-Hangul, Thai, Lao, Khmer, Burmese) give overlapping pairs of characters instead. English and Turkish
-are told apart text by text; a word with a letter that only Turkish has is Turkish anywhere.
+A word is a run of letters, digits and marks. Scripts without spaces (Han, kana, Hangul, Thai, Lao,
+Khmer, Burmese) give overlapping pairs of characters instead. Each text is taken for English or
+Turkish as a whole; a word with a letter that only Turkish has is Turkish in any text.
 
-**Terms** are strings. No two kinds of them can be mistaken for each other, because words have none
-of the characters that mark the other kinds:
+**Terms** are strings. The kinds of terms cannot be confused, because words do not contain the
+characters that mark the other kinds:
 
 =========== ======================= ===========================================================
 kind        looks like              made of
 =========== ======================= ===========================================================
-word        ``guitar``              a word that means something, stemmed
+word        ``guitar``              a content word, stemmed
 stop word   ``\\x1dthe``             a word on the list of its language, not stemmed
 joined      ``inc 2219``            words joined by punctuation, at least one digit: ``INC-2219``
 sign        ``\\\\x1c\\u732b``             an emoji, or one character of a script without spaces
 =========== ======================= ===========================================================
 
-An index keeps 8 bytes of each: :func:`term_hash`, keyed, so that nobody outside can make two terms
-meet on purpose.
+An index stores 8 bytes of each: :func:`term_hash`, keyed, so that outsiders cannot construct
+collisions.
 
 Thread-safe.
 """
@@ -46,19 +46,19 @@ __all__ = [
     "words",
 ]
 
-#: another number whenever the same memory may give other terms, or be chained otherwise
+#: bump when the same memory may give other terms or other chains
 ANALYSIS_VERSION: Final = 3
 JOIN: Final = " "
 SIGN: Final = "\x1c"
 
-#: parts and characters of what counts as one joined identifier
+#: most parts and characters of a joined identifier
 _JOINED_PARTS: Final = 8
 _JOINED_CHARS: Final = 80
 
 _TURKISH_WORDS: Final = TURKISH_MARKERS | TURKISH_HINTS
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-#: matches words that stand alone as well, so that an endless one is gone through only once
+#: also matches single words, so that a very long one is scanned only once
 _JOINED = re.compile(r"[^\W_]+(?:[._/:@#+-][^\W_]+)*")
 _JOINT = re.compile(r"[._/:@#+-]")
 _DIGIT = re.compile(r"\d")
@@ -70,7 +70,7 @@ SPACELESS: Final = re.compile(
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]+)"
 )
 
-#: symbols and pictures, two letters that make a flag; no tone of skin, which is part of another one
+#: symbols, pictures and flags of two letters; skin tones are left out, as parts of another emoji
 _EMOJI = re.compile(
     "[\U0001f1e6-\U0001f1ff]{2}"
     "|[\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa"
@@ -87,13 +87,13 @@ _TURKISH_MONTHS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What one word of a cue is looked up as.
+    """The term that a word of a cue is looked up as.
 
     Attributes:
         text: the term, see the table above.
-        also: the same word in another language, where the cue does not tell which one it is. A
-            memory that has it instead has the word.
-        anyway: look up both in stores without Turkish texts as well.
+        also: the term of the same word in the other language, if the language of the cue is not
+            certain. A memory with either term has the word.
+        anyway: look up both even in stores without Turkish texts.
     """
 
     text: str
@@ -109,12 +109,12 @@ class Analysis(NamedTuple):
     """The terms of a text.
 
     Attributes:
-        words: words and stop words in their order.
+        words: words and stop words in order.
         joined: joined identifiers, each once.
-        turkish: was it taken for Turkish?
-        forms: the words in lower case, before they were stemmed.
+        turkish: True if the text was taken for Turkish.
+        forms: the words in lower case, before stemming.
         signs: emoji and single characters of scripts without spaces, each once. They are looked up
-            where a cue is nothing else, and count in no length.
+            if a cue has nothing else, and do not count towards lengths.
     """
 
     words: list[str]
@@ -129,7 +129,7 @@ class Analysis(NamedTuple):
 
 
 def words(text: str) -> list[str]:
-    """Terms of a text in their order: words and stop words, then joined identifiers."""
+    """Terms of a text in order: words and stop words, then joined identifiers."""
     found = analyse(text)
     return found.words + found.joined
 
@@ -138,10 +138,10 @@ def analyse(text: str) -> Analysis:
     """The terms of a text.
 
     Args:
-        text: anything; surrogates and control characters count as punctuation.
+        text: any text; surrogates and control characters count as punctuation.
     """
     signs: list[str] = []
-    if not text.isascii():  # most such texts have an emoji or a dash, and no other letters
+    if not text.isascii():  # most such texts have only an emoji or a dash beyond ASCII
         signs = [SIGN + each for each in dict.fromkeys(_EMOJI.findall(text))]
         text = _NOT_ASCII.sub(_plain_run, text)
     if text.isascii():
@@ -165,7 +165,7 @@ def _analyse_unicode(text: str, signs: list[str]) -> Analysis:
         signs = [*signs, *(SIGN + each for each in characters)]
     for each in raw:
         form = _lower(each, turkish) if special or turkish else each.casefold()
-        if not form[0].isalnum():  # a mark that belongs to no letter: that of an emoji
+        if not form[0].isalnum():  # a mark without a letter, as of an emoji
             form = form.lstrip("".join(c for c in form if not c.isalnum()))
             if not form:
                 continue
@@ -180,12 +180,11 @@ def _analyse_unicode(text: str, signs: list[str]) -> Analysis:
 
 
 def cue_terms(cue: str | Analysis) -> list[Term]:
-    """What a cue is looked up as: its different terms, in order, the most telling kind first.
+    """The distinct terms to look up for a cue, the most informative kind first.
 
-    Stop words are left out when anything else remains. Joined identifiers come first. A character
-    of a script without spaces that stands alone is looked for within words, too; emoji are where no
-    word says more. Nothing is cut off: an index can say which terms are the most informative, the
-    order of the words cannot.
+    Joined identifiers come first. Stop words are left out if anything else remains. A single
+    character of a script without spaces is also looked up within words; emoji only if there are no
+    words. The list is not cut: the index knows which terms are informative, their order does not.
     """
     found = analyse(cue) if isinstance(cue, str) else cue
     signs = frozenset(found.signs)
@@ -200,10 +199,10 @@ def cue_terms(cue: str | Analysis) -> list[Term]:
 
 
 def _in_the_other_language(cue: Analysis) -> dict[str, str]:
-    """Term of a cue -> what it is in Turkish if the cue is English, and the other way round.
+    """Term of a cue -> its term in the other language (Turkish or English).
 
-    A few words may not tell their language. What looks English is looked up as Turkish only where
-    there are Turkish texts; what is Turkish is looked up as English everywhere.
+    The language of a few words may be uncertain. English-looking cues are looked up as Turkish only
+    in stores with Turkish texts; Turkish cues are looked up as English everywhere.
     """
     other = ENGLISH if cue.turkish else TURKISH
     out: dict[str, str] = {}
@@ -217,12 +216,12 @@ def _in_the_other_language(cue: Analysis) -> dict[str, str]:
 def field_terms(
     speaker: str | None, at: date | datetime | int | None, *, turkish: bool = False
 ) -> tuple[str, ...]:
-    """Terms of who said it and when: "Ann", 8 May 2023 -> ann, 8, may, 2023. Each once.
+    """Terms of the speaker and the day: "Ann", 8 May 2023 -> ann, 8, may, 2023. Each once.
 
     Args:
         speaker: a name or a role.
         at: a day, a moment, or milliseconds since 1970 (both UTC); out of range counts as unknown.
-        turkish: the month in Turkish as well, for memories whose text is Turkish.
+        turkish: add the month in Turkish, for memories in Turkish.
     """
     day = _day_of(at)
     terms = list(analyse(speaker).content()) if speaker else []
@@ -255,12 +254,12 @@ def is_stop(term: str) -> bool:
 
 
 def is_identifier(term: str) -> bool:
-    """True for what stood joined and has a digit, like INC-2219 or 2026-10-02."""
+    """True for a joined term with a digit, like INC-2219 or 2026-10-02."""
     return JOIN in term
 
 
 def is_sign(term: str) -> bool:
-    """True for an emoji and a single character of a script without spaces."""
+    """True for an emoji or a single character of a script without spaces."""
     return term[:1] == SIGN
 
 
@@ -268,14 +267,14 @@ def is_sign(term: str) -> bool:
 
 
 def term_hash(term: str, key: bytes = b"") -> int:
-    """64 bits of a term: BLAKE2b of its UTF-8, keyed (with a store's uuid)."""
+    """64-bit hash of a term: BLAKE2b of its UTF-8, keyed with the store's uuid."""
     raw = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
     return int.from_bytes(raw, "little")
 
 
 @lru_cache(maxsize=1)
 def fingerprint() -> int:
-    """64 bits that change when the same text may give other terms: version, Unicode, stemmers."""
+    """64-bit hash of everything that determines terms: version, Unicode tables, stemmers."""
     sample = (
         "running relational conditionally generously skies dying lying university "
         "evlerimizden kitapları toplantılar görüşmede книгами встречу βιβλίου σκύλοι գիրքը "
@@ -289,15 +288,15 @@ def fingerprint() -> int:
 # -- words ----------------------------------------------------------------------------------------
 
 
-#: stands inside of words unseen: soft hyphen, joiners, word joiner, no-break space of no width
-#: and what chooses between looks of a character
+#: invisible inside words: soft hyphen, joiners, word joiner, zero-width no-break space and
+#: variation selectors
 _INVISIBLE: Final = frozenset(
     (0xAD, 0x200C, 0x200D, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 )
 
 
 class _Separated(dict[int, str | int]):
-    """Table for ``str.translate``: digits as ASCII, letters and marks as they are, else a space."""
+    """Table for ``str.translate``: digits to ASCII, letters and marks kept, the rest to spaces."""
 
     def __missing__(self, code: int) -> str | int:
         character = chr(code)
@@ -319,7 +318,7 @@ _SEPARATED: Final = _Separated()
 
 @keeps(4096)
 def _plain(run: str) -> str:
-    """What characters outside of ASCII come to, if that is ASCII; else themselves."""
+    """The ASCII form of characters beyond ASCII, if they have one; else the characters."""
     compatibles = normalize_nfkc(run)
     plain = compatibles if compatibles.isascii() else compatibles.translate(_SEPARATED)
     return plain if plain.isascii() else run
@@ -331,17 +330,17 @@ def _plain_run(found: re.Match[str]) -> str:
 
 
 def _lower(form: str, turkish: bool) -> str:
-    """Lower case as the language has it; a word with a Turkish letter is Turkish anywhere."""
+    """Lower case by the rules of the language; a word with a Turkish letter is Turkish."""
     if turkish or TURKISH_LETTER.search(form):
         return form.replace("İ", "i").replace("I", "ı").lower()
     return form.casefold()
 
 
 def _is_turkish(forms: Iterable[str]) -> bool:
-    """More Turkish words (by list or by letter) than English ones, as they are written?
+    """True if a text has more Turkish words (by list or letter) than English ones.
 
-    A name has Turkish letters in any language, and "var", "bile" and the like are words elsewhere:
-    each counts half.
+    Names have Turkish letters in any language, and "var", "bile" and the like are also words of
+    other languages: each counts half.
     """
     turkish = english = 0
     for form in forms:
@@ -358,7 +357,7 @@ def _is_turkish(forms: Iterable[str]) -> bool:
 
 
 def _split_spaceless(form: str) -> list[str]:
-    """Runs without spaces as overlapping pairs; what stands between them stays whole."""
+    """Split runs of scripts without spaces into overlapping pairs; keep other parts whole."""
     out: list[str] = []
     for piece in SPACELESS.split(form):
         if not piece:

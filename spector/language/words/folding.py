@@ -1,8 +1,7 @@
-"""A cue without case, marks and typographic quotes: what every rule about cues is written for.
+"""Tokens of a folded text: no case, no marks, no typographic quotes.
 
-Every rule of `gate`, `route`, `signs`, `parts` and `when` reads this form, so each is written once,
-in ASCII, and holds for "Geçen HAFTA", "gecen hafta" and "geçen hafta" alike. Time and memory grow
-with the length of the text only.
+All rules of language match folded text, so each is written once, in ASCII, and applies to "Geçen
+HAFTA", "gecen hafta" and "geçen hafta" alike. Time and memory are linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ from spector.language.words.unicode import is_no_mark, normalize_unicode, plain
 
 __all__ = ["Token", "compose", "is_turkish", "plain", "tokens", "wording_of"]
 
-#: a run of digits, a run of other letters, or one sign
+#: a run of digits, a run of letters, or one sign
 _TOKEN: Final = re.compile(r"(?P<digits>[0-9]+)|(?P<word>[^\W0-9_]+)|(?P<sign>[^\w\s]|_)")
-#: letters that only Turkish and its relatives have, after lower case and before folding
+#: letters that only Turkish and related languages have, before folding
 _TURKISH_LETTERS: Final = re.compile("[ğĞşŞıİ]")
-#: words that are frequent in Turkish and are no English ones (folded)
+#: frequent Turkish words that are not English words (folded)
 _TURKISH_WORDS: Final = frozenset(
     """acaba bana beni benim bize bizim boyle cok daha degil evet gecen gibi hafta hangi hayir
     hangisi icin istiyorum kac musun misin nasil nasilsin neden nerede nereye neydi nicin niye oner
     onerir ondan onun bugun yarin senin simdi sonra soyle tamam tavsiye veya yok zaman merhaba selam
     tesekkurler lutfen""".split()
 )
-#: Turkish, but words of other languages or names as well: two of them are needed
+#: Turkish words that are also names or words of other languages: two of them are needed
 _TURKISH_HINTS: Final = frozenset(
     "bir mi mu ne kim dun var ama ve sen ile sana o bu su ben".split()
 )
 
 
 class Token(NamedTuple):
-    """One word, number or sign of a text, where it stands in it."""
+    """One word, number or sign of a text, with its position."""
 
     text: str  # folded
     raw: str
@@ -42,9 +41,9 @@ class Token(NamedTuple):
 
 
 def compose(text: str) -> str:
-    """NFC without the marks that no letter took up, such as the dot of a small "İ".
+    """NFC without marks that did not combine with a letter, such as the dot of a small "İ".
 
-    A mark is no letter to a regular expression and would cut the word it stands in.
+    Regular expressions do not match a mark as a letter, so it would split its word.
     """
     if text.isascii():
         return text
@@ -52,12 +51,12 @@ def compose(text: str) -> str:
 
 
 def wording_of(text: str) -> str:
-    """The words of a text, whatever their case and the space between them, without a full stop."""
+    """The text in lower case with single spaces and without a final full stop."""
     return " ".join(text.casefold().split()).rstrip(".! ")
 
 
 def tokens(text: str) -> list[Token]:
-    """Words, numbers and signs of a `composed` text, each folded like `plain`."""
+    """Words, numbers and signs of a text from `compose`, each folded like `plain`."""
     found = []
     for match in _TOKEN.finditer(text):
         piece = match.group()
@@ -67,7 +66,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def is_turkish(text: str, folded: str) -> bool:
-    """Whether the Turkish rules are worth asking: by its letters, else by its commonest words."""
+    """True if a text may be Turkish, by its letters or its most frequent words."""
     if not text.isascii() and _TURKISH_LETTERS.search(text):
         return True
     hints = 0

@@ -1,10 +1,10 @@
-"""The stem of a word form, remembered form by form.
+"""Stems of word forms, cached by form.
 
-English or Turkish in Latin letters; Greek, Cyrillic, Armenian, Arabic, Devanagari and Tamil letters
-are taken for Greek, Russian, Armenian, Arabic, Hindi and Tamil.
+Words in Latin letters are English or Turkish. Words in Greek, Cyrillic, Armenian, Arabic,
+Devanagari and Tamil letters are taken for Greek, Russian, Armenian, Arabic, Hindi and Tamil.
 
-The stemmers are PyStemmer's, or snowballstemmer's where that is missing: the same algorithms, the
-second 60 times as slow. Either is called once a word form.
+The stemmers come from PyStemmer, or from snowballstemmer if that is missing: the same algorithms,
+but 60 times slower. Either is called once per word form.
 """
 
 from __future__ import annotations
@@ -18,27 +18,28 @@ from typing import Any, Final
 from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
 from spector.process import said_as_memory_error
 
-__all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "Forms", "stem_of", "terms_of"]
+__all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "StemCache", "stem_of", "terms_of"]
 
-#: before a stop word
+#: prefix of a stop word
 STOP: Final = "\x1d"
 #: letters that only Turkish has
 TURKISH_LETTER: Final = re.compile("[ğĞşŞıİ]")
-#: word forms whose stems are remembered, each language apart; some 30 MB at the most
+#: most cached word forms per language; at most some 30 MB
 _FORMS: Final = 200_000
-#: a longer "word" is no word: it is cut, so that no text makes a dictionary grow beyond reason
+#: longer "words" are cut, which bounds the cache
 _LONGEST: Final = 64
-#: scripts that are taken for one language; others with stemmers share Latin letters
+#: scripts that stand for one language
 _SCRIPT: Final = re.compile(
     "(?P<greek>[\u0370-\u03ff\u1f00-\u1fff])|(?P<russian>[\u0400-\u052f])"
     "|(?P<armenian>[\u0530-\u058f])|(?P<arabic>[\u0620-\u06ff\u0750-\u077f])"
     "|(?P<hindi>[\u0900-\u097f])|(?P<tamil>[\u0b80-\u0bff])"
 )
-#: letters that have no decomposition, but that people leave the stroke off
+#: letters without a decomposition, which people also write without the stroke
 _STROKES: Final = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t"})
 
-class Forms(dict[str, str]):
-    """Word in lower case -> its term in one language, worked out when it is first asked for."""
+
+class StemCache(dict[str, str]):
+    """Word in lower case -> its term in one language, computed on first use."""
 
     def __init__(self, *, turkish: bool) -> None:
         super().__init__()
@@ -52,10 +53,10 @@ class Forms(dict[str, str]):
         return term
 
 
-ENGLISH: Final = Forms(turkish=False)
-TURKISH: Final = Forms(turkish=True)
+ENGLISH: Final = StemCache(turkish=False)
+TURKISH: Final = StemCache(turkish=True)
 
-#: further passes over a Turkish word at most, and what they leave at least
+#: most further passes over a Turkish word, and the shortest stem that they leave
 _PASSES: Final = 4
 _SHORTEST: Final = 3
 
@@ -83,11 +84,11 @@ def _new_term(form: str, turkish: bool) -> str:
 def stem_of(form: str, language: str) -> str:
     """The stem of a word.
 
-    Turkish is stemmed until nothing more comes off: one pass leaves the forms of a word apart
+    Turkish words are stemmed repeatedly, because one pass gives forms of a word different stems
     (toplantı: topla, toplantılar: toplan). Of 100 forms of 18 words, 74 % of the pairs of one word
-    meet after one pass and 84 % in the end, and no two words do.
+    have the same stem after one pass and 84 % after all, and no two words share a stem.
     """
-    with _stemming:  # a stemmer must not be entered twice
+    with _stemming:  # stemmers are not reentrant
         stemmer = _stemmers.get(language)
         if stemmer is None:
             stemmer = _stemmers[language] = _make_stemmer(language)
@@ -112,7 +113,7 @@ def _make_stemmer(language: str) -> Any:
 
 
 def _folded(form: str) -> str:
-    """Without the accents of Latin, Greek and Cyrillic letters; other scripts keep their marks."""
+    """Strip accents of Latin, Greek and Cyrillic letters; other scripts keep their marks."""
     if form.isascii():
         return form
     out: list[str] = []

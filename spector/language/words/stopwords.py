@@ -1,4 +1,4 @@
-"""Words that say nothing about which memory is meant, and words that give a language away."""
+"""Stop words, and words that identify the language of a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["ENGLISH_STOP", "TURKISH_HINTS", "TURKISH_MARKERS", "TURKISH_STOP"]
 
-#: with the pieces that an apostrophe leaves (don't: don, t)
+#: includes the parts of words with an apostrophe (don't: don, t)
 ENGLISH_STOP: Final = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could
     did do does doing for from had has have having he her here hers him his how i if in into is it
@@ -28,7 +28,7 @@ TURKISH_STOP: Final = frozenset(
     hangi var yok""".split()
 )
 
-#: Turkish words that are neither English words nor names ("her", "on", "o", "ve" are)
+#: Turkish words that are neither English words nor names (unlike "her", "on", "o", "ve")
 TURKISH_MARKERS: Final = frozenset(
     """acaba ancak artık aslında bazı belki beni benim bir biraz birçok birkaç bizim böyle buna bunu
     bunun bugün burada çok cok çünkü cunku değil degil diye evet fakat gibi göre hangi hayır hayir
@@ -36,5 +36,5 @@ TURKISH_MARKERS: Final = frozenset(
     onlar onun senin sizin şey şimdi simdi sonra şu teşekkürler tüm veya yarın yarin yok lütfen
     lutfen""".split()
 )
-#: others, of which it takes two
+#: weaker evidence of Turkish; two of them are needed
 TURKISH_HINTS: Final = frozenset("ama bana bile bu daha dün hem hep hic ile olan sana var".split())

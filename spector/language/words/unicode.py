@@ -1,4 +1,4 @@
-"""Unicode normalization of text that nobody has looked at yet, and the form that is compared."""
+"""Unicode normalization of untrusted text in linear time, and folding for comparison."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 __all__ = ["is_no_mark", "normalize_nfkc", "normalize_unicode", "plain"]
 
-#: shorter text is done with before a quadratic cost could be felt
+#: quadratic cost does not matter for shorter text
 _SHORT: Final = 1000
-#: no language stacks more marks than 30 on a letter (UAX #15, stream-safe text)
+#: no language has more than 30 marks on a letter (UAX #15, stream-safe text)
 _LONG_RUN: Final = re.compile(b"\1{32,}")
 _QUOTES: Final = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u0131": "i",
@@ -19,12 +19,11 @@ _QUOTES: Final = str.maketrans({
 
 
 def normalize_unicode(form: Literal["NFC", "NFD"], text: str) -> str:
-    """`unicodedata.normalize`, in a time that grows with the length of the text only.
+    """`unicodedata.normalize` in linear time.
 
-    The library sorts the marks after a letter by moving each past all that belong behind it, one by
-    one, while no other thread can run: for 80 KB of alternating marks above and below, seconds.
-    Long runs are handed over sorted, which changes nothing: marks of one class keep their order,
-    and canonical equivalents have one normal form.
+    The library sorts the marks of a letter by insertion, with the GIL held: 80 KB of alternating
+    marks above and below take seconds. So long runs are sorted first. That does not change the
+    result, because marks of one class keep their order.
     """
     if len(text) <= _SHORT or text.isascii():
         return unicodedata.normalize(form, text)
@@ -32,7 +31,7 @@ def normalize_unicode(form: Literal["NFC", "NFD"], text: str) -> str:
     pieces: list[str] = []
     done = 0
     for run in _LONG_RUN.finditer(classes):
-        each = text[run.start() : run.end()]  # one may stand for two
+        each = text[run.start() : run.end()]  # a mark may decompose into two
         parts = "".join(unicodedata.normalize("NFD", mark) for mark in each)
         pieces += (text[done : run.start()], *sorted(parts, key=unicodedata.combining))
         done = run.end()
@@ -40,12 +39,12 @@ def normalize_unicode(form: Literal["NFC", "NFD"], text: str) -> str:
 
 
 def normalize_nfkc(text: str) -> str:
-    """NFKC, in a time that grows with the length of the text only.
+    """NFKC in linear time.
 
-    Characters are taken apart one by one first: what looks harmless can be made of marks (the
-    halfwidth voiced sound mark), and only :func:`normalize` may meet runs of those. They are joined
-    and not translated: a translation that outgrows the text is moved again for each character
-    where the C library's allocator cannot grow memory in its place.
+    Characters are decomposed one by one first, because some decompose into marks (the halfwidth
+    voiced sound mark), and only :func:`normalize_unicode` handles runs of those. The parts are
+    joined rather than translated: where the allocator cannot grow memory in place, a translation
+    that outgrows the text is copied for each character.
     """
     if len(text) <= _SHORT or text.isascii():
         return unicodedata.normalize("NFKC", text)
@@ -53,9 +52,9 @@ def normalize_nfkc(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Lower case, no marks on letters, ``ı`` as ``i``, straight quotes and dashes.
+    """Fold a text: lower case, no marks, ``ı`` to ``i``, straight quotes and dashes.
 
-    The result may have another length than the text: positions in one mean nothing in the other.
+    The result may have another length than the text, so positions do not correspond.
     """
     if text.isascii():
         return text.lower()
@@ -64,12 +63,12 @@ def plain(text: str) -> str:
 
 
 def is_no_mark(char: str) -> bool:
-    """Whether a character stands for itself, and not on the one before it."""
+    """False for a combining mark, which belongs to the character before it."""
     return char.isascii() or not unicodedata.combining(char)
 
 
 class _Apart(dict[str, str]):
-    """A character -> its compatibility decomposition, kept once it was asked for."""
+    """Character -> its compatibility decomposition, cached on first use."""
 
     def __missing__(self, character: str) -> str:
         value = unicodedata.normalize("NFKD", character)
