@@ -1,7 +1,7 @@
 """How the house is kept: rooms with faces, and nothing that grows without anybody noticing.
 
 Mechanism: sizes are counted from the files and the syntax tree; every import line is read. Damage
-without it: one room becomes a hall again, a stranger depends on what is nobody's promise. Guard:
+without it: one room becomes a hall again, other rooms depend on internals. Guard:
 lists of what exceeds a limit today, with its size; a list may only shrink.
 """
 

@@ -65,10 +65,10 @@ def _copy_in_use(
 
 
 def _look(path: Path, wrong_with: Wrong) -> tuple[str, bool, list[str]]:
-    """Open it by both ways: (outcome, whether it opened for writing, what nobody notices).
+    """Open it both ways: (outcome, True if it opened for writing, unnoticed faults).
 
-    The outcome is "refused", "found_by_check" or "sound", and with the last nothing may be wrong;
-    nor with what a reader shows whom ``check`` has not warned.
+    The outcome is "refused", "found_by_check" or "sound". A sound store must have no fault, and a
+    reader must not show one without a warning of ``check``.
     """
     try:
         warned = not spector.check(path).ok

@@ -55,7 +55,7 @@ def run(
     fake_model: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Run:
     """Run a command line and collect its exit code and output."""
-    monkeypatch.delenv("COLUMNS", raising=False)  # whoever runs the tests may have set it
+    monkeypatch.delenv("COLUMNS", raising=False)  # may be set where the tests run
 
     def command(*argv: object) -> Result:
         capsys.readouterr()

@@ -1,7 +1,7 @@
 """``spector bench``: the measurements of the source tree, from the command.
 
 Mechanism: the command looks for ``bench/`` beside the package, imports it and hands it the rest of
-the line. Damage if wrong: a traceback for whoever installed the package, or a user's own module
+the line. Damage if wrong: a traceback for users of the installed package, or a user's own module
 named bench being run. Guard: a tree without it, one with another module in the way, and the real
 suite's own help and errors.
 """

@@ -1,4 +1,4 @@
-"""The demonstration: every claim holds with the real embedder, and a claim that does not is told.
+"""The demonstration: every claim holds with the real embedder, and a claim that fails is reported.
 
 Damage guarded against: a demo that says [ok] whatever happens, and sample data that does not read.
 """

@@ -138,7 +138,7 @@ class Keyboard(io.StringIO):
 
 @pytest.fixture
 def typing(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """A terminal at which somebody answers."""
+    """A terminal with a user who answers."""
 
     def answers(text: str) -> None:
         monkeypatch.setattr("sys.stdin", Keyboard(text))

@@ -1,4 +1,4 @@
-"""A command or an option that does not exist is told what it was meant to be.
+"""The error for an unknown command or option suggests an existing one.
 
 Mechanism: people know the verbs of other stores, and mistype. Damage: "invalid choice" and a list
 of thirty names; or, worse, something like it that is run in its place. Guard: each name is answered

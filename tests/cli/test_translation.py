@@ -1,7 +1,7 @@
 """An error that the command shows names flags and verbs; one raised in Python names arguments.
 
 Mechanism: the library's hints are written for those who call it, and the command passed them on.
-Damage: who typed ``spector stats`` is told to open the store with mode="r", which no flag does.
+Damage: the error of ``spector stats`` suggests to open the store with mode="r", which no flag does.
 Guard: no hint or cause of the library that is shown by the command has a Python argument or call in
 it; what is quoted, like a text or a metadata key, stays as it is.
 """

@@ -78,7 +78,7 @@ def _not_recalled(memory: spector.Memory, record_id: int, text: str) -> list[str
 
 
 def examine_all(images: Sequence[Image], thorough: Sequence[bool]) -> list[dict[str, Any]]:
-    """What a forked child finds in each; one that ends the child is told by how it ended it."""
+    """What a forked child finds in each image; if the child dies, how it ended."""
     found: list[dict[str, Any]] = []
     while len(found) < len(images):
         start = len(found)

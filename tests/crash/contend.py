@@ -27,7 +27,7 @@ def contend(processes: int = 4, grants: int = 40) -> dict[str, Any]:
     inside, overlaps, granted = cells[0:1], cells[1:2], cells[3:]
 
     def fight(path: str, number: int) -> None:
-        """Until enough; a holder that is due to be killed has somebody take its place."""
+        """Contend until there are enough grants; a killed holder is replaced."""
         while granted.sum() < grants:
             try:
                 memory = open_tiny(path)

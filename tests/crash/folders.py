@@ -1,9 +1,9 @@
-"""Directories whose sync fails, one by one, in the midst of a life.
+"""Syncs of directories that fail, one by one, during a run.
 
-The caller is told, and no directory is synced again: what a second sync calls durable may be lost.
-SQLite ignores it when it cannot sync the directory of the catalog, after the first sync of a log or
-journal that it made and after it removed one; whoever goes on then syncs that directory again.
-Those cases are told apart by what SQLite did just before, and counted.
+The caller gets an error, and no directory is synced again, because a second sync may report lost
+data as durable. SQLite ignores a failed sync of the catalog's directory, after the first sync of a
+log or journal that it made and after it removed one; that directory is synced again later. These
+cases are recognized by SQLite's last operation, and counted.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _changes(memory: spector.Memory, first: int) -> list[Callable[[], object]]:
 
 
 def use_after_fork() -> list[str]:
-    """Every verb of an inherited store refuses; closing it there harms nobody."""
+    """Every verb of an inherited store refuses; closing it in the child does no harm."""
     warm_up()
     with scratch() as root:
         path = os.path.join(root, "mind")
@@ -240,8 +240,8 @@ def child_of_a_process_that_had_it_open() -> list[str]:
 
 
 def use_in_a_child_forked_while_a_thread_has_the_lock() -> list[str]:
-    """That thread does not exist in the child, so nobody would ever give the lock back: every verb
-    refuses before it asks for it, and so does a walk that the parent had prepared or begun."""
+    """The thread does not exist in the child, so the lock would never be released: every verb
+    refuses before it acquires it, and so does a walk that the parent had prepared or begun."""
     warm_up()
     wrong: list[str] = []
     with scratch() as root:

@@ -44,7 +44,7 @@ NOW = START + timedelta(days=3)
 
 
 class Scene(Protocol):
-    """Where a life takes place, and whom it tells."""
+    """The place of a run, and the receiver of its events."""
 
     folder: str
     durability: str

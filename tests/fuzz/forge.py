@@ -1,9 +1,8 @@
-"""Files of a store changed by somebody who computes the checksums anew, and rows of its catalog.
+"""Forged files and catalog rows of a store, with valid checksums.
 
-A flipped bit is stopped by the first checksum; whoever means harm gets behind it. So each change is
-followed by all the sums that cover it, up to the list of words that names a block's sum, the copy
-of a strength in the catalog and the seal over a row. What is shown afterwards may be anything that
-was forged: nothing here says that it is not.
+The first checksum stops a flipped bit, but not an attacker. So each change is followed by all sums
+that cover it, up to the list of words that names a block's sum, the copy of a strength in the
+catalog and the seal of a row. The store may then show whatever was forged.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def _store(root: Path) -> Target:
 
 
 def _sealed(root: Path) -> Target:
-    """The same, and rows, by somebody who makes every checksum fit: answered or refused."""
+    """Forged files and rows with valid checksums: answered or refused."""
     forgery = Forgery(root)
     return lambda data: forgery.run(atheris.FuzzedDataProvider(data))
 
@@ -195,7 +195,7 @@ TARGETS: dict[str, tuple[Callable[[Path], Target], tuple[bytes, ...]]] = {
 def main() -> None:
     name = sys.argv[1]
     make, seeds = TARGETS[name]
-    # Atheris ends the process without a clean-up, which is left to whoever names a place
+    # Atheris ends the process without a clean-up, so the caller of SPECTOR_FUZZ_ROOT cleans up
     root = Path(tempfile.mkdtemp(dir=os.environ.get("SPECTOR_FUZZ_ROOT") or ram()))
     corpus = root / "corpus"
     corpus.mkdir()

@@ -1,7 +1,7 @@
-"""Everything that can be asked of a store whose files somebody forged, checksums and all.
+"""All queries of a store with forged files and valid checksums.
 
-Whatever they say, each answer is given or refused with a typed error, in little time, and no file
-outside of the store is touched. Memories that nobody forged are shown as they were.
+Whatever the files contain, each query returns or raises a typed error, quickly, and no file outside
+the store is touched. Memories that were not forged are unchanged.
 """
 
 from __future__ import annotations

@@ -229,9 +229,9 @@ def _begins(record: MemoryRecord) -> int:
 
 
 def _starts(record: MemoryRecord) -> int:
-    """From when on it takes the place of others; a plan does so when it is told."""
-    told = min(record.event_ms, record.recorded_ms)
-    return told if record.valid_from_ms is None else record.valid_from_ms
+    """The time from which it replaces others; a plan does when it is recorded."""
+    known = min(record.event_ms, record.recorded_ms)
+    return known if record.valid_from_ms is None else record.valid_from_ms
 
 
 def _own(record: MemoryRecord) -> MemoryRecord:

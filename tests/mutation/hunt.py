@@ -329,7 +329,7 @@ class Tally:
 
     killed: list[Mutant] = field(default_factory=list)
     survived: list[Mutant] = field(default_factory=list)
-    #: neither computed nor ended, or took more than their time: nobody would release that
+    #: hung, or took too long: no release would contain such a change
     stuck: list[Mutant] = field(default_factory=list)
     #: modules with tests that fail without any mutant, so that they cannot be asked
     unfit: dict[str, str] = field(default_factory=dict)
@@ -420,10 +420,10 @@ class Hunt:
                 file.with_suffix(".kept").unlink()
 
     def sampled(self, count: int, seed: int) -> Tally:
-        """``count`` mutants of all modules, of every kind, that somebody could notice.
+        """Draw ``count`` detectable mutants of all modules and kinds.
 
-        What tests/proofs/T30.md explains as equivalent is not drawn: that no test notices it says
-        nothing about the tests.
+        Mutants that tests/proofs/T30.md lists as equivalent are not drawn, because no test can
+        detect them.
         """
         left_out = equivalents(REPO, self._tests, triage())
         return self.hunt(sample(REPO, self._tests, count, seed, left_out))

@@ -21,7 +21,7 @@ import numba  # noqa: F401
 import numpy  # noqa: F401
 import pytest
 
-#: for what neither computes nor ends; a mutant may wait for a lock that nobody frees
+#: for mutants that hang; one may wait for a lock that is never released
 WALL_FACTOR = 20
 _OPTIONS = [
     "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:benchmark",

@@ -1,7 +1,7 @@
-"""What is known of mutants that no quick test notices: the table in tests/proofs/T30.md.
+"""Known mutants that no quick test detects: the table in tests/proofs/T30.md.
 
-A line of it names a module, a kind, a line of source (by its text: numbers change), which of the
-changes of that kind to lines of that text, and why nobody notices.
+A row has a module, a kind, a line of source (by its text, because numbers change), which of the
+changes of that kind to lines with that text, and why it is not detected.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def triage(page: Path = _PAGE) -> list[Known]:
 
 
 def equivalents(root: Path, paths: Iterable[str], known: Iterable[Known]) -> set[Mutant]:
-    """The mutants of some modules that the table explains as equivalent: nobody can notice them.
+    """The mutants of some modules that the table lists as equivalent, which no test can detect.
 
-    Those that are speed only, or that a slow proof notices, are not among them.
+    Mutants that only change speed, or that a slow proof detects, are not included.
     """
     lines = [each for each in known if each.verdict == VERDICTS[0]]
     return {
@@ -68,8 +68,8 @@ def equivalents(root: Path, paths: Iterable[str], known: Iterable[Known]) -> set
 
 
 def sorted_out(survivors: Iterable[Mutant], known: Iterable[Known]) -> tuple[list[str], list[str]]:
-    """Survivors that the table explains, with their verdicts, and those that nobody has looked at
-    or whose test is missing."""
+    """Survivors in the table, with their verdicts, and survivors that are not in it or whose test
+    is missing."""
     explained, open_ = [], []
     lines = list(known)
     for mutant in survivors:

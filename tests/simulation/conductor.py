@@ -1,7 +1,7 @@
-"""Decides what happens between two operations of the disk: somebody looks, the disk fails, a kill.
+"""Decides what happens between two disk operations: a read, a failure of the disk, a kill.
 
-The store's own file operations and SQL statements are the moments at which a single thread passes
-from one actor to the next, so that a run is the same each time it is repeated from its seed.
+A single thread switches between actors at the store's file operations and SQL statements, so a run
+with the same seed is always the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A soak: one writing process with its daemon, reading processes, and somebody who watches them.
+"""A soak test: a writing process with its daemon, reading processes, and a monitor.
 
-The store reaches a size and keeps it, while memories come, change and go. What grows all the same
-is a leak, and what takes longer all the same depends on how much there ever was.
+The store reaches a size and keeps it, while memories are added, changed and forgotten. Whatever
+still grows is a leak; whatever gets slower depends on the total ever stored.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def _on_disk(settled: list[Sample]) -> dict[str, Any]:
     """What a memory costs, and what a store costs whatever is in it.
 
     The log has a limit that does not depend on how much is alive, and dominates in a small store;
-    so the ratio of the rest is told apart.
+    so the ratio of the rest is reported separately.
     """
     grows = ("partitions", "indexes", "words", "catalog")
     worst = max(settled, key=lambda s: s.disk["total"] / s.live)

@@ -1,10 +1,9 @@
-"""Damage to the files of a store, and what becomes of it: found, harmless, or a lie.
+"""Damage to the files of a store, and its effect: detected, harmless, or a wrong answer.
 
-One store is made once. Each case changes some of its bytes, asks everybody who could notice, and
-puts the bytes back. A lie is a memory that is shown with other words, times or strength than were
-stored, or an answer that lacks something while ``check`` says that all is well. Whoever opens a
-store need not have asked ``check``: a memory of which ``get`` says that there is none is a lie,
-too, unless the opening was refused.
+One store is made once. Each case changes some of its bytes, runs everything that could detect it,
+and restores the bytes. A wrong answer is a memory with other text, times or strength than stored,
+or an incomplete answer while ``check`` reports no problem. Users may open a store without
+``check``, so a memory that ``get`` does not find is a wrong answer too, unless opening failed.
 """
 
 from __future__ import annotations
@@ -181,7 +180,7 @@ class Patient:
             out.by_check = True
         try:
             with open_tiny(self.path, mode="r") as memory:
-                # what is missing counts only where nobody has found the damage
+                # missing memories count only if the damage was not detected
                 self._read(memory, out, whole=not out.by_check)
         except SpectorError:
             out.by_open = True

@@ -1,4 +1,4 @@
-"""Headers of partitions, changed as somebody would who knows the format."""
+"""Partition headers with changes that are valid in the format."""
 
 from __future__ import annotations
 
