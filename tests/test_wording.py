@@ -70,18 +70,11 @@ _DIALECT = re.compile(
 #: you have rewritten some
 _ALLOWED: dict[str, int] = {
     "docs": 1,
-    "spector/cli": 9,
-    "spector/importers": 2,
-    "spector/language": 40,
-    "spector/layout.py": 1,
+    "spector/language": 7,  # "whom" in tables of words and in patterns
     "spector/process": 1,
-    "spector/providers": 2,
     "spector/recall": 1,
-    "spector/records": 8,
-    "spector/search": 0,
-    "spector/sleep": 4,
-    "spector/store": 95,
-    "spector/tiers": 1,
+    "spector/records": 1,
+    "spector/store": 13,
     "spector/upkeep": 2,
 }
 
