@@ -183,7 +183,7 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     assert [(each.kind, each.where) for each in found if each.kind == "word"] == [
         ("word", "catalog.db, full text")
     ] * 150
-    assert "left: word in catalog.db, full text" in str(receipt)
+    assert "trace: word in catalog.db, full text" in str(receipt)
     assert "zqxname" not in str(receipt).lower()
     monkeypatch.undo()
     memory.forget(made[1].id)
@@ -414,7 +414,7 @@ def test_a_name_of_strange_bytes_does_not_break_the_receipt(
     receipt = memory.forget(memory.remember({**SECRET}).id, purge=True, verify=True).receipt
     assert receipt is not None
     assert receipt.unknown_files == ("\\udcff.bin",)
-    assert "left: text in \\udcff.bin" in str(receipt)
+    assert "trace: text in \\udcff.bin" in str(receipt)
     assert receipt.to_json().encode()
 
 
