@@ -30,7 +30,7 @@ class EmbedderTests:
         "Я живу в Берлине.",
         "今日は寒いです。",
         "naïve café 😀",
-        "word " * 600,
+        "word " * 300,
     )
     tolerance: ClassVar[float] = 0.0
 
