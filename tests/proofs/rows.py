@@ -23,7 +23,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "durable": _DURABLE,
     "engine": (
         *_DURABLE, "arguments", "search", "recall", "language", "providers", "exchange", "messages",
-        "forgetting", "memory", "api",
+        "forgetting", "knowledge", "facets", "memory", "api",
     ),
 }  # fmt: skip
 
