@@ -71,11 +71,8 @@ _DIALECT = re.compile(
 _ALLOWED: dict[str, int] = {
     "docs": 1,
     "spector/language": 7,  # "whom" in tables of words and in patterns
-    "spector/process": 1,
     "spector/recall": 1,
     "spector/records": 1,
-    "spector/store": 13,
-    "spector/upkeep": 2,
 }
 
 

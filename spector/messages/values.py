@@ -1,8 +1,7 @@
-"""What callers pass, whatever it is: put into words or taken apart without an error of its own.
+"""Render and read arguments of callers without failing, whatever they are.
 
-Arguments of agents come from anywhere: nested to any depth or in themselves, with numbers that have
-thousands of digits, or as objects whose own methods raise. An error about such an argument must not
-fail while it is put into words.
+Arguments may be nested to any depth or contain themselves, have numbers of thousands of digits, or
+be objects whose own methods raise. An error message about such an argument must not fail itself.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def _short() -> reprlib.Repr:
 
 
 def shown(value: object) -> str:
-    """``repr`` of anything, in at most some 200 characters; its type where it has none."""
+    """``repr`` of anything in about 200 characters; its type where that raises."""
     try:
         if isinstance(value, (str, bytes)):
             text = repr(value[: _MOST_CHARS + 1])
@@ -48,7 +47,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = _MOST_CHARS
 
 
 def said(value: object) -> str:
-    """``str`` of anything, likewise."""
+    """``str`` of anything in about 200 characters; its type where that raises."""
     try:
         text = str(value[: _MOST_CHARS + 1]) if isinstance(value, (str, bytes)) else str(value)
     except Exception:
@@ -57,7 +56,7 @@ def said(value: object) -> str:
 
 
 class reading(contextlib.ContextDecorator):  # noqa: N801 - used like a function
-    """Whatever an argument raises while it is looked at becomes an error that names it.
+    """Turn what an argument raises while it is read into an error that names it.
 
     Raises:
         InvalidInputError: of the class ``error``; what was raised is its cause.
@@ -84,7 +83,7 @@ class reading(contextlib.ContextDecorator):  # noqa: N801 - used like a function
 def items_of(
     values: Iterable[Any], name: str, error: type[InvalidInputError] = InvalidInputError
 ) -> Iterator[Any]:
-    """The items of an argument one by one; what goes wrong meanwhile is an error about it.
+    """The items of an argument; what it raises becomes an error that names it.
 
     Raises:
         InvalidInputError: of the class ``error``.

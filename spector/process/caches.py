@@ -1,4 +1,4 @@
-"""Answers about words that are kept for the next time, and let go when words are erased."""
+"""Caches of answers about texts, which are dropped when text is erased."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _Answer = TypeVar("_Answer")
 
 
 class Keeper(Protocol):
-    """What keeps words by itself."""
+    """An object that keeps words of texts."""
 
     def let_go(self) -> None:
-        """Keep none of them."""
+        """Drop them all."""
 
 
 _CACHES: Final[list[_lru_cache_wrapper[object]]] = []
-#: those that are alive
+#: the living keepers
 KEEPERS: Final[WeakSet[Keeper]] = WeakSet()
 
 
 def keeps(most: int) -> Callable[[Callable[..., _Answer]], _lru_cache_wrapper[_Answer]]:
-    """`lru_cache` for what is asked about the words of memories and cues."""
+    """`lru_cache` for answers about the texts of memories and cues."""
 
     def kept(function: Callable[..., _Answer]) -> _lru_cache_wrapper[_Answer]:
         cached = lru_cache(maxsize=most)(function)
@@ -39,7 +39,7 @@ def keeps(most: int) -> Callable[[Callable[..., _Answer]], _lru_cache_wrapper[_A
 
 
 def let_all_go() -> None:
-    """Keep no words any more: some were erased."""
+    """Drop all cached words, because some were erased."""
     for cache in _CACHES:
         cache.cache_clear()
     for keeper in list(KEEPERS):

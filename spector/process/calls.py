@@ -1,4 +1,4 @@
-"""Public calls of one memory: what each has left open is given back, and closing waits for them."""
+"""Public calls of one memory: each gives back its resources, and closing waits for them."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ __all__ = ["Calls", "Steps", "verb"]
 
 T = TypeVar("T")
 
-#: how long closing sleeps between two looks at the calls that still run
+#: seconds that closing sleeps between two looks at the running calls
 _STEP_S = 0.001
-#: calls that are over and not yet taken out, which an interrupt can leave
+#: finished calls that an interrupt may leave in the list before they are removed
 _MANY = 64
 
 
 class Calls:
-    """The calls of one memory that run, and whether new ones may begin. Thread-safe."""
+    """The running calls of one memory, and whether new ones may begin. Thread-safe."""
 
     def __init__(self, where: str) -> None:
         self._where = where
         self._running: set[Call] = set()
         self._closing = False
         self._closer = 0
-        #: of a kind that one thread may take twice, because a signal handler may close
+        #: reentrant, because a signal handler may close the memory
         self._lock = threading.RLock()
-        #: the thread that is closing the memory just now
+        #: the thread that is closing the memory now
         self._closing_thread = 0
-        #: closes the memory at the end of the call in which that was asked for
+        #: closes the memory at the end of the call that requested it
         self._at_end: Callable[[], None] | None = None
         #: held by the thread that closes
         self.one = threading.RLock()
 
     def begin(self, call: Call) -> None:
-        """A call begins in this thread.
+        """Begin a call in this thread.
 
         Raises:
             StoreClosedError: the memory is closed, or about to be.
@@ -53,7 +53,7 @@ class Calls:
         self.refuse_closed()
 
     def end(self, call: Call) -> None:
-        """``call`` is over; what it has left open is given back."""
+        """End ``call`` and give back what it has left open."""
         end(call)
         self._running.discard(call)
         if self._at_end is not None and not self.are_here():
@@ -61,16 +61,16 @@ class Calls:
             close()
 
     def at_end(self, close: Callable[[], None]) -> None:
-        """Have ``close`` called when this thread is in no call any more."""
+        """Call ``close`` when this thread has left its last call."""
         self._at_end = close
 
     @property
     def is_closing_here(self) -> bool:
-        """Whether this thread is closing the memory: a signal handler has come into that."""
+        """True when this thread is closing the memory, as seen by a signal handler."""
         return self._closing_thread == threading.get_ident()
 
     def closes(self, step: Callable[[], object]) -> None:
-        """Close the memory by ``step``, to its end. `one` is held."""
+        """Close the memory by ``step``, completely. The caller holds `one`."""
         try:
             self._closing_thread = threading.get_ident()
             completed(step)
@@ -78,10 +78,10 @@ class Calls:
             self._closing_thread = 0
 
     def are_here(self, *, elsewhere: bool = False) -> bool:
-        """Whether this thread is in a call, as in a signal handler and in a report of progress.
+        """True when this thread is in a call, as in a signal handler or a progress callback.
 
         Args:
-            elsewhere: count calls that are in code of the caller's, too.
+            elsewhere: also count calls that are in code of the caller.
         """
         me = threading.get_ident()
         return any(
@@ -90,10 +90,10 @@ class Calls:
         )
 
     def refuse(self) -> bool:
-        """From now on no call may begin.
+        """Let no call begin from now on.
 
-        False when this thread need not close the memory, because another one does, and waits for
-        the call that this thread is in.
+        False when another thread is closing the memory and waits for a call of this thread, which
+        then must not close it.
         """
         me = threading.get_ident()
         with self._lock:
@@ -104,10 +104,9 @@ class Calls:
             return True
 
     def wait(self) -> None:
-        """Return when no other thread is in a call, but for those in an embedder of the caller's.
+        """Wait until no other thread is in a call, except calls in the caller's embedder.
 
-        They end: those that have not begun to change anything when they next look at the store,
-        which says that it is closed.
+        Calls end soon: one that has not begun a change raises when it next uses the store.
         """
         me = threading.get_ident()
         while any(
@@ -131,7 +130,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def verb(method: F) -> F:
-    """A public method of what has ``_calls``: a call that closing waits for."""
+    """Decorator of public methods of an object with ``_calls``: closing waits for the call."""
 
     @functools.wraps(method)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -147,7 +146,7 @@ def verb(method: F) -> F:
 
 
 class Steps(Iterator[T]):
-    """An iterator whose every step is a call of a memory."""
+    """An iterator of which every step is a call of a memory."""
 
     def __init__(self, calls: Calls, steps: Iterator[T]) -> None:
         self._calls = calls

@@ -1,9 +1,9 @@
-"""What is closed when the interpreter ends, while there still are threads that can be waited for.
+"""Close objects at interpreter exit, while threads can still be joined.
 
-Later, when modules are taken apart, a thread may have been ended in the middle of a call, with a
-lock in its hands for ever. Closing a store then would wait for that lock, or take files from
-under a call. This module is imported with the package, so what a program registers with ``atexit``
-runs before, with its memories still open.
+Later, when modules are torn down, a thread may have been ended in a call with a lock held for ever.
+Closing a store would then wait for that lock, or close files under a call. This module is imported
+with the package, so callbacks that a program registers with ``atexit`` run before, with its
+memories still open.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ __all__ = ["at_exit"]
 
 Thing = TypeVar("Thing")
 
-#: without callbacks, which would run code of Python when a thing dies, where an interrupt is lost
+#: weak references without callbacks, which would run Python code where an interrupt is lost
 _things: list[tuple[weakref.ref[Any], Callable[[Any], None]]] = []
 
 
 def at_exit(thing: Thing, end: Callable[[Thing], None]) -> None:
-    """Have ``end(thing)`` called at the end of the interpreter, if the thing is still there.
+    """Call ``end(thing)`` at interpreter exit, if the thing is still alive.
 
     Args:
-        end: must not have the thing, which this does not keep.
+        end: must not refer to the thing, which is only kept weakly.
     """
     _things[:] = [each for each in _things if each[0]() is not None]
     _things.append((weakref.ref(thing), end))
 
 
 def _end_all() -> None:
-    with contextlib.ExitStack() as ending:  # one that fails must not keep others from their end
+    with contextlib.ExitStack() as ending:  # a failure must not keep the others from closing
         for reference, end in _things:
             thing = reference()
             if thing is not None:

@@ -1,4 +1,4 @@
-"""What a thread holds and gives back, whatever interrupts it: locks, connections, transactions.
+"""Resources that a thread gives back whatever interrupts it: locks, connections, transactions.
 
 Python raises out of a signal handler as a call into C returns and as a function of Python begins.
 So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its work, and an
@@ -35,12 +35,12 @@ P = ParamSpec("P")
 
 
 class Resource:
-    """Something that a thread has to give back."""
+    """A resource that a thread has to give back."""
 
     __slots__ = ()
 
     def abandon(self, error: BaseException | None) -> None:
-        """Give it back without its ``__exit__``; nothing happens when that has been done."""
+        """Give it back without its ``__exit__``. Idempotent."""
         raise NotImplementedError
 
 
@@ -51,9 +51,9 @@ class Call:
 
     def __init__(self) -> None:
         self.over = False
-        #: raises when what the call is of has been closed meanwhile
+        #: raises when the object of the call has been closed meanwhile
         self.owner: Callable[[], None] | None = None
-        #: in code of the caller (an embedder), which uses nothing of the store
+        #: the call is in code of the caller (an embedder), which uses nothing of the store
         self.elsewhere = False
         self.thread = threading.get_ident()
         #: resources of the thread that were open before
@@ -61,9 +61,9 @@ class Call:
 
 
 class WeakList(Generic[T]):
-    """Objects that live, each once. Unlike a ``WeakSet`` it runs no code when one of them dies.
+    """Weak references to objects, each once. Unlike a ``WeakSet`` it runs no code when one dies.
 
-    An interrupt that came just then would be printed by Python, and lost.
+    Python would print an interrupt that came just then, and lose it.
     """
 
     def __init__(self) -> None:
@@ -102,12 +102,12 @@ _here = _Thread()
 
 
 def take(resource: Resource) -> None:
-    """From now on ``resource`` is to be given back; called before anything is taken."""
+    """Register ``resource`` to be given back. Call it before anything is acquired."""
     _here.resources.append(resource)
 
 
 def drop(resource: Resource) -> None:
-    """``resource`` has given back what it had."""
+    """Unregister ``resource``, which has given back everything."""
     resources = _here.resources
     if resources and resources[-1] is resource:
         del resources[-1]
@@ -119,7 +119,7 @@ def drop(resource: Resource) -> None:
 
 
 def begin(call: Call) -> None:
-    """Note that this thread is in ``call`` now, after giving back what earlier ones have left."""
+    """Register ``call`` for this thread, after giving back what earlier calls have left."""
     calls, resources = _here.calls, _here.resources
     while calls and calls[-1].over:
         _give_back(calls[-1].base)
@@ -131,7 +131,7 @@ def begin(call: Call) -> None:
 
 
 def end(call: Call) -> None:
-    """Give back what ``call``, which is over, has left open."""
+    """Give back what the finished ``call`` has left open."""
     calls = _here.calls
     while calls and calls[-1].over:
         last = calls[-1]
@@ -143,7 +143,7 @@ def end(call: Call) -> None:
 
 
 def postpone(error: BaseException) -> None:
-    """Raise an interrupt later, at the end of the call, which came where nothing can be raised."""
+    """Raise an interrupt at the end of the call, because nothing can be raised now."""
     _here.postponed = error
 
 
@@ -160,7 +160,7 @@ def calls_here() -> list[Call]:
 
 
 def completed(step: Callable[[], object]) -> None:
-    """Do what may be repeated, to its end, whether or not an interrupt cuts it off once."""
+    """Run an idempotent step to its end, repeating it once after an interrupt."""
     try:
         step()
     except BaseException:
@@ -169,10 +169,10 @@ def completed(step: Callable[[], object]) -> None:
 
 
 def elsewhere(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call code of the caller's, which may take long and which closing does not wait for.
+    """Call code of the caller, which may take long and which closing does not wait for.
 
     Raises:
-        StoreClosedError: what this thread's calls are of was closed meanwhile.
+        StoreClosedError: the memory of this thread's calls was closed meanwhile.
     """
     calls = [call for call in _here.calls if not call.elsewhere]
     try:
@@ -188,7 +188,7 @@ def elsewhere(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def each_elsewhere(items: Iterable[T]) -> Iterator[T]:
-    """The items, each asked for as `elsewhere` does: a generator may wait for ever."""
+    """The items, each fetched through `elsewhere`: a generator may block for ever."""
     found = iter(items)
     while True:
         try:
@@ -207,7 +207,7 @@ def _give_back(base: int) -> None:
 
 
 def entry(function: Callable[P, T]) -> Callable[P, T]:
-    """A public function, which leaves nothing open however it ends."""
+    """Decorator of public functions: nothing is left open however the call ends."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -223,7 +223,7 @@ def entry(function: Callable[P, T]) -> Callable[P, T]:
 
 
 class _Managed(Resource, Generic[T]):
-    """A generator as a context manager, as of ``contextlib``, and a resource."""
+    """A generator as a context manager, like those of ``contextlib``, and a resource."""
 
     __slots__ = ("_generator",)
 
@@ -280,7 +280,7 @@ class _Managed(Resource, Generic[T]):
 
 
 def managed(function: Callable[P, Iterator[T]]) -> Callable[P, _Managed[T]]:
-    """``contextlib.contextmanager`` for what has to be given back."""
+    """``contextlib.contextmanager`` for resources that have to be given back."""
 
     @functools.wraps(function)
     def make(*args: P.args, **kwargs: P.kwargs) -> _Managed[T]:
@@ -290,10 +290,10 @@ def managed(function: Callable[P, Iterator[T]]) -> Callable[P, _Managed[T]]:
 
 
 def held_by_calling(kept: list[T], function: Callable[..., T], *args: Any) -> T:
-    """Call a function of C and keep what it returns in ``kept`` before a signal can be handled.
+    """Call a C function and store its result in ``kept`` before a signal can be handled.
 
-    ``kept`` must be empty. The caller gives back what is in it, in whatever way the call has ended:
-    between a call of C and the assignment of its result, an interrupt loses the result.
+    ``kept`` must be empty. The caller gives back what is in it, however the call has ended. With an
+    assignment instead, an interrupt after the call would lose the result.
     """
     kept.extend(map(function, *((each,) for each in args)))
     return kept[0]

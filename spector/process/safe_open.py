@@ -1,4 +1,4 @@
-"""Opening a file that the user has named: nothing but a regular one."""
+"""Open a file that the user names, if it is a regular one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _GIVEN: Final = "save its content in a file, and name that"
 
 
 def open_given(path: str | os.PathLike[str]) -> int:
-    """A descriptor to read a file that the user has named; links to files are followed.
+    """A descriptor for reading a file that the user names; links to files are followed.
 
-    A pipe, a socket or a device would be waited for, or never end.
+    A pipe, a socket or a device is refused: reading it could block or never end.
 
     Raises:
-        StoreError: it is there and no file. OSError: it cannot be opened.
+        StoreError: it is not a file. OSError: it cannot be opened.
     """
     named = os.fspath(path)
     flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
@@ -33,7 +33,7 @@ def open_given(path: str | os.PathLike[str]) -> int:
     except BaseException as error:
         if held:
             os.close(held[0])
-        elif isinstance(error, OSError) and error.errno == errno.ENXIO:  # how a socket is told
+        elif isinstance(error, OSError) and error.errno == errno.ENXIO:  # opening a socket
             raise StoreError(f"{named} is a socket or device, not a file", hint=_GIVEN) from error
         raise
     return held[0]

@@ -1,8 +1,8 @@
-"""Too little memory, in whatever words a library says it.
+"""Recognize a shortage of memory in the errors of libraries.
 
-A module or a library that cannot be mapped is an ImportError, a thread without a stack a
-RuntimeError, a map of a file an OSError. Taken for a missing package or a damaged file, they would
-tell the user to repair what is whole.
+A library that cannot be mapped raises an ImportError, a thread without a stack a RuntimeError, a
+map of a file an OSError. Taken for a missing package or a damaged file, they would send the user to
+repair something that is whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORDS = (
 
 
 def is_short_of_memory(error: BaseException) -> bool:
-    """Whether an error says that the process gets no more memory."""
+    """True for an error that means that the process gets no more memory."""
     if isinstance(error, MemoryError):
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
@@ -31,7 +31,7 @@ def is_short_of_memory(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def said_as_memory_error() -> Iterator[None]:
-    """For work that loads libraries: what they say of too little memory becomes a MemoryError."""
+    """Raise a MemoryError where loading a library fails for lack of memory."""
     try:
         yield
     except (ImportError, OSError) as error:

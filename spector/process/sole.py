@@ -1,7 +1,6 @@
-"""Objects of which there is exactly one, because of the file, the lock or the thread behind them.
+"""Objects that cannot be copied, because they own a file, a lock or a thread.
 
-A copy of one would look like a second, and the first of the two that is closed or dropped would
-take its file, its lock or its map away from the other.
+A copy would share it, and the first of the two to be closed would take it away from the other.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ __all__ = ["Sole"]
 
 
 class Sole:
-    """Is neither copied nor pickled; to be derived from."""
+    """Base class of objects that can neither be copied nor pickled."""
 
     __slots__ = ()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """Asked for by ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
+        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
 
         Raises:
             NotCopyableError

@@ -1,4 +1,4 @@
-"""Which partitions to compact, and in what order: the policy above ``store.compact``."""
+"""Choose the partitions to compact, and compact them in order."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def compact_all(
     always: bool = False,
     progress: Progress | None = None,
 ) -> CompactionReport:
-    """Rebuild every due partition; with ``erase`` also what else may hold forgotten things.
+    """Rebuild every due partition; with ``erase`` also erase forgotten content everywhere else.
 
-    What is rebuilt and takes no more appends is put in order at the same time.
+    Partitions that take no more appends are put in order at the same time.
 
-    Each partition is its own commit: interrupting or killing the run leaves a store in which some
-    partitions are compacted and the others are as before. One that is damaged is left as it is and
-    reported under ``failed``; the others and the erasure go on. ``needles`` are searched for when
-    it is done, whether anything was due or not; ``always`` writes a receipt even then.
+    Each partition is its own commit: an interrupted or killed run leaves some partitions compacted
+    and the others unchanged. A damaged one is left as it is and reported under ``failed``; the
+    others and the erasure go on. ``needles`` are searched for at the end, whether anything was due
+    or not; ``always`` writes a receipt even then.
     """
     started = time.perf_counter()
     if not dry_run:

@@ -1,4 +1,4 @@
-"""How many memories there are, of whom, and what a receipt may name of them to one of these."""
+"""Counts of memories by tier and user, and receipts limited to a scope."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["count_of", "has_one_user", "receipt_within", "tiers_of", "users_of"]
 
 
 def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
-    """How many memories satisfy a condition; ``trusted_s`` as in ``walk``."""
+    """Count the memories that satisfy a condition; ``trusted_s`` as in ``walk``."""
     _prove(store, trusted_s)
     return count_records(store.catalog, condition)
 
@@ -43,7 +43,7 @@ def tiers_of(
 
 
 def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSummary]:
-    """Every user that a memory is of, by id."""
+    """Every user who has memories, by id."""
     found: dict[str, tuple[int, int, int]] = {}
     for store in stores:
         _prove(store, trusted_s)
@@ -81,10 +81,10 @@ def _prove(store: Store, trusted_s: float | None) -> None:
 def receipt_within(
     receipt: ErasureReceipt, scope: Scope, mine: Sequence[int], stores: Sequence[Store]
 ) -> ErasureReceipt:
-    """A receipt that names no memory outside of a scope.
+    """A receipt that names no memory outside a scope.
 
     Args:
-        mine: what the call itself forgot. Of what was forgotten before the store keeps no scope.
+        mine: ids that the call itself forgot; the store has no scope of earlier ones any more.
     """
     if scope.is_open:
         return receipt

@@ -31,10 +31,10 @@ from spector.tiers import TierRouter
 __all__ = ["due_erasures", "finish_erasure", "is_overdue"]
 
 _CLOCK_SLACK_MS: Final = 3_600_000
-#: files that an advice names
+#: files that an advice names at most
 _MOST_NAMED: Final = 5
-#: nothing is due any more, and a store that kept what to search for would keep what had to go; so
-#: only who knows it can have it proved
+#: needles are never stored, because storing them would keep the erased text; to verify later, the
+#: caller must pass the text again
 _SEARCH_AGAIN: Final = (
     'search again for what you know of it: compact(verify=["TEXT"]) or '
     "spector compact PATH --verify TEXT"
@@ -42,7 +42,7 @@ _SEARCH_AGAIN: Final = (
 
 
 def due_erasures(router: TierRouter) -> dict[Store, DueErasure]:
-    """What an erasure that begins now answers for, by store."""
+    """What an erasure that begins now has to erase, by store."""
     return {store: due_of(store) for store in router.stores() if needs_purge(store)}
 
 
@@ -50,8 +50,8 @@ def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
     """True when something forgotten should be gone from the files by now.
 
     A time further away than ``after_s`` allows was set by a clock that has gone back since, or
-    under a longer ``after_s``: waiting for it could take for ever. An hour is let pass, so that
-    a clock that is being set right now and then erases nothing early.
+    under a longer ``after_s``; waiting for it could take for ever, so it counts as overdue. A
+    tolerance of an hour keeps small corrections of the clock from erasing early.
     """
     latest_ms = now_ms + 1000 * after_s + _CLOCK_SLACK_MS
     return any(
@@ -65,10 +65,10 @@ def finish_erasure(
     rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
     needles: Needles | None,
 ) -> ErasureReceipt:
-    """After partitions have been rewritten: the catalogs, what a crash left behind, the receipt.
+    """Finish an erasure after partitions have been rewritten; returns the receipt.
 
-    What lies in a damaged partition is due again ``after_s`` from now, an hour at least. Until then
-    it is no reason for a sleep to rewrite all the rest.
+    Cleans the catalogs and removes what a crash left behind. Content of a damaged partition is due
+    again after ``after_s``, at least an hour; until then no sleep rewrites the rest for it.
 
     Args:
         due: what was due before the partitions were rewritten.
@@ -96,7 +96,7 @@ def finish_erasure(
         if store.files.durable:
             with store.exclusive():
                 remove_leftovers(store, all_unnamed=False)
-        # the log repeats pages of any of them, and so may words and replaced partitions
+        # the log, word files and replaced partitions may have content of any of them
         not_yet |= set(what.ids) if left else stuck | waiting
         if left:
             pending.append(left)
@@ -128,26 +128,26 @@ def finish_erasure(
 
 
 def _advice(store: Store, found: Verification) -> list[str]:
-    """Advice for what a search has found: a stranger's file may go, the store's own never."""
+    """What to do about residue: foreign files may be removed, the store's own never."""
     if due_of(store).ids:
         return ["memories were forgotten while this went on; compact again erases them"]
     places, strange = {each.where for each in found.residue}, set(foreign_files(store))
-    told = "the search found something of what is forgotten in "
+    told = "the search found forgotten content in "
     advice: list[str] = []
     if theirs := places & strange:
         shown = ", ".join(sorted(theirs)[:_MOST_NAMED])
         more = f" and {len(theirs) - _MOST_NAMED} more" if len(theirs) > _MOST_NAMED else ""
-        advice.append(f"{told}{shown}{more}: remove what is not of the store, and {_SEARCH_AGAIN}")
+        advice.append(f"{told}{shown}{more}: remove these foreign files, and {_SEARCH_AGAIN}")
     if places - strange:
         advice.append(
-            f"{told}the store's own files, of which you must remove none: close its readers and "
-            f"{_SEARCH_AGAIN}; if it is found once more, run: spector check PATH"
+            f"{told}the store's own files, which you must not remove: close its readers and "
+            f"{_SEARCH_AGAIN}; if it is found again, run: spector check PATH"
         )
     return advice
 
 
 def _wipe(router: TierRouter, store: Store) -> list[Purged]:
-    """What is dead in partitions that nothing rewrites: those of tiers that use slots again."""
+    """Blank dead records in partitions that are never rewritten, of tiers that reuse slots."""
     with store.exclusive():
         held = [
             (segment_id, segment.row.path) for segment_id, segment in store.segments.items()
@@ -161,7 +161,7 @@ def _wipe(router: TierRouter, store: Store) -> list[Purged]:
 
 
 def _remove_words(store: Store) -> tuple[list[Purged], str]:
-    """Remove the files of words, which tell of every text there was when they were written."""
+    """Remove the word files, which have words of every text of the time when they were written."""
     try:
         with store.exclusive():
             removed = remove_words(store)
@@ -185,7 +185,7 @@ def _ids(due: Collection[DueErasure]) -> set[int]:
 def _ids_left(
     router: TierRouter, store: Store, ids: Collection[int], broken: Collection[str]
 ) -> tuple[set[int], set[int]]:
-    """Ids that are left in partitions that could not be rewritten, and in others."""
+    """(ids left in partitions that could not be rewritten, ids left in other partitions)."""
     stuck: set[int] = set()
     waiting: set[int] = set()
     with store.exclusive():

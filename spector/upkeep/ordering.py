@@ -1,16 +1,16 @@
-"""Which partitions to put in order, and when: records of like importance share blocks.
+"""Put partitions in order: records of similar importance share blocks.
 
-The scan bounds what the records of a block can score at most by the extremes of the block, so its
-bounds are the better the more the records of a block have in common. A partition that takes no
-more appends is therefore rewritten once: its most important records fill the first block, the
-next the second, and so on; within a block records lie in the order that ``kernel.cluster`` finds,
-similar ones next to one another.
+A scan bounds the score of a block's records by the extremes of the block, so bounds are tighter the
+more the records of a block have in common. A partition that takes no more appends is therefore
+rewritten once: its most important records fill the first block, the next ones the second, and so
+on. Within a block, records are in the order of ``kernel.cluster``, similar ones next to one
+another.
 
-What a recall by the default profile gains from is the first. No bound on the cosine is tight
-enough to skip a block of similar records, but the few of a block that are looked at closer lie
-together, which is better than the order of time where memories of many conversations are mixed,
-and about as good where it is one conversation after the other (bench/log). No scan reads the
-numbers of clusters in the headers; they tell that a partition is in order.
+The default profile gains from the order by importance. No bound on the cosine is tight enough to
+skip a block of similar records, but the few records of a block that are rescored are adjacent. That
+beats the order of time where conversations are mixed, and equals it where one follows another
+(bench/log). No scan reads the cluster numbers in the headers; they only show that a partition is in
+order.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from spector.tiers import TierRouter
 
 __all__ = ["Clustered", "arrange", "cluster_due", "path_of"]
 
-#: as many as the scan index keeps bounds for together
+#: records that share bounds in the scan index
 _BLOCK_RECORDS: Final = BLOCK_ROWS
 
 
 @dataclass(slots=True)
 class Clustered:
-    """What one cycle did: partitions and records put in order, partitions left for the next."""
+    """Partitions and records that one cycle put in order, and partitions left for the next."""
 
     partitions: int = 0
     records: int = 0
@@ -49,10 +49,10 @@ class Clustered:
 
 
 def cluster_due(router: TierRouter, config: Config) -> Clustered:
-    """Put sealed partitions in order, until ``config.cluster_records`` records have been.
+    """Put sealed partitions in order, up to about ``config.cluster_records`` records.
 
-    Each partition is its own commit, as with compaction. What takes long, finding the order, is
-    done while nobody waits; writers then wait for the rewrite of one partition.
+    Each partition is its own commit, as with compaction. Finding the order takes long and holds no
+    lock; writers only wait for the rewrite of one partition.
     """
     done = Clustered()
     due = [
@@ -83,10 +83,10 @@ def cluster_due(router: TierRouter, config: Config) -> Clustered:
 def arrange(
     router: TierRouter, store: Store, segment_id: int, config: Config
 ) -> Arrangement | None:
-    """The order for one partition; None when it needs none (any more).
+    """The order for one partition; None when it needs none.
 
-    The store is locked only to look at the partition: the immutable half of a record, and so its
-    vector, stays as it is.
+    The store is locked only to get the partition: the immutable half of a record, which includes
+    its vector, never changes.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong.
@@ -103,7 +103,7 @@ def arrange(
             segment = store.segments.get(segment_id)
             if segment is None:
                 return None
-            # says which memory is damaged, unless it is one that has moved away meanwhile
+            # raises with the damaged memory, unless that one has moved away meanwhile
             images = live_images(store, segment)
     vectors = images[:, HEADER_BYTES : HEADER_BYTES + store.dim].view(np.int8)
     found = cluster(vectors)
@@ -113,8 +113,7 @@ def arrange(
 
 
 def _in_blocks(order: NDArray[np.intp], importance: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Blocks of the scan index by falling importance; within a block and among equals the order
-    stays."""
+    """Blocks of the scan index by falling importance; stable within a block and among equals."""
     block = np.empty(len(order), np.intp)
     block[np.argsort(-importance[order], kind="stable")] = np.arange(len(order)) // _BLOCK_RECORDS
     return order[np.argsort(block, kind="stable")]
@@ -123,7 +122,7 @@ def _in_blocks(order: NDArray[np.intp], importance: NDArray[np.float32]) -> NDAr
 def _due(
     router: TierRouter, store: Store, segment_id: int, config: Config
 ) -> Partition | None:
-    """The partition, if it takes no more appends, is worth the trouble and is not in order.
+    """The partition, if it takes no more appends, is large enough and is not in order.
 
     Records are written with centroid 0, and only a rewrite of the whole partition changes that.
     """

@@ -143,7 +143,7 @@ def test_a_folder_of_stores_names_them(folder: Path, verb: str) -> None:
     before = sorted(folder.rglob("*"))
     with pytest.raises(StoreNotFoundError) as caught:
         VERBS[verb](folder)
-    assert caught.value.message == f"{folder} is no store; stores below: ann, cem, team/ben"
+    assert caught.value.message == f"{folder} is not a store; stores below it: ann, cem, team/ben"
     assert caught.value.hint == f"name one of them, like {folder}/ann"
     assert sorted(folder.rglob("*")) == before
     assert not (folder.parent / "new").exists()
@@ -163,7 +163,7 @@ def test_every_command_names_them(
     monkeypatch.chdir(folder.parent)
     code = main([command[0], str(folder), *command[1:]])
     assert code == 3
-    assert "is no store; stores below: ann, cem, team/ben" in capsys.readouterr().err
+    assert "is not a store; stores below it: ann, cem, team/ben" in capsys.readouterr().err
     assert not (folder.parent / "new").exists()
 
 
@@ -196,7 +196,7 @@ def test_many_stores_are_counted_and_not_listed(tmp_path: Path) -> None:
     make(tmp_path / "s0")
     for n in range(1, 9):
         shutil.copytree(tmp_path / "s0", tmp_path / f"s{n}")
-    with pytest.raises(StoreNotFoundError, match="below: s0, s1, s2, s3, s4 and 4 more"):
+    with pytest.raises(StoreNotFoundError, match="below it: s0, s1, s2, s3, s4 and 4 more"):
         spector.check(tmp_path)
 
 

@@ -159,7 +159,7 @@ def test_a_memory_of_which_something_is_left_is_not_among_those_erased(
     assert receipt.not_yet == (first,)
     assert receipt.verification is not None
     assert receipt.verification.left_of == (first,)
-    assert "remove what is not of the store" in "\n".join(receipt.pending)
+    assert "remove these foreign files" in "\n".join(receipt.pending)
     assert not receipt.complete
 
 
@@ -523,7 +523,7 @@ def test_what_the_lock_says_is_no_residue(
 def test_nobody_is_advised_to_remove_a_file_of_the_store(
     memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mechanism: of residue in catalog.db it said, too, to remove what is not of the store."""
+    """Mechanism: of residue in catalog.db it said, too, to remove these foreign files."""
     gone = memory.remember("zqxswordfish opens the door").id
     for n in range(7):
         (store_path / f"stray-{n}").write_bytes(b"zqxswordfish opens the door")
@@ -537,9 +537,9 @@ def test_nobody_is_advised_to_remove_a_file_of_the_store(
         assert receipt is not None
         told.append(receipt.pending)
     ((mine,), (theirs,), both) = told
-    assert "remove none" in mine
-    assert "not of the store" not in mine
-    assert "stray-4 and 2 more: remove what is not of the store" in theirs
+    assert "must not remove" in mine
+    assert "foreign files" not in mine
+    assert "stray-4 and 2 more: remove these foreign files" in theirs
     assert both == (theirs, mine)
     assert gone in memory
 

@@ -120,7 +120,7 @@ def test_the_advice_of_a_receipt_leads_to_a_proof(memory: Memory, store_path: Pa
     receipt = _forgotten(memory, {"text": "zqxswordfish opens the door"})
     assert not receipt.complete
     (told,) = receipt.pending
-    assert "old.txt: remove what is not of the store" in told
+    assert "old.txt: remove these foreign files" in told
     assert 'compact(verify=["TEXT"])' in told
     assert "spector compact PATH --verify TEXT" in told
     again = memory.compact(verify=["zqxswordfish opens the door"]).receipt

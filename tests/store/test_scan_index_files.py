@@ -385,8 +385,8 @@ def test_check_says_how_short_an_index_is_and_nothing_of_an_empty_one(store: Pat
     report = spector.check(store)
     assert report.ok
     assert {note.where: note.message for note in report.notes} == {
-        "semantic/semantic-000.idx": "only 1 byte; it will be built anew",
-        "semantic/semantic-001.idx": f"only {INDEX_HEADER_BYTES - 1} bytes; it will be built anew",
+        "semantic/semantic-000.idx": "only 1 byte; it will be rebuilt",
+        "semantic/semantic-001.idx": f"only {INDEX_HEADER_BYTES - 1} bytes; it will be rebuilt",
     }
 
 

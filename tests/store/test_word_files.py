@@ -502,7 +502,7 @@ def test_a_check_names_spoilt_files_of_words_and_fails_nothing(
             changed[at] ^= 16
             each.write_bytes(changed)
             said = noted(path)
-            assert "built anew" in said[f"{FOLDER}{each.name}"], at
+            assert "rebuilt" in said[f"{FOLDER}{each.name}"], at
             spoilt += 1
         each.write_bytes(data)
     block.unlink()
@@ -659,7 +659,7 @@ def test_a_link_in_the_place_of_the_list_is_noted_and_never_followed(tmp_path: P
     rows.rename(elsewhere)
     rows.symlink_to(elsewhere)
     before = elsewhere.read_bytes()
-    assert "built anew" in noted(path)[f"{FOLDER}rows.lex"]
+    assert "rebuilt" in noted(path)[f"{FOLDER}rows.lex"]
     with opened(path) as memory:
         agree(memory)
         fill(memory, 700, 2)

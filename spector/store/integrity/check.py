@@ -118,7 +118,7 @@ def _check_segments(
             check_partition(db, files, expected, found, earlier)
             useless = problem_of_file(files, row, dim=dim, uuid=uuid)
             if useless is not None:
-                found.note(idx_of(row.path), f"{useless}; it will be built anew")
+                found.note(idx_of(row.path), f"{useless}; it will be rebuilt")
         except StoreError as error:
             found.add(
                 "I14" if not files.exists(row.path) else "I1", row.path, error.message

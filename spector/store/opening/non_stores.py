@@ -1,7 +1,7 @@
-"""What is at a path that is no store: the remains of one, or a folder with stores below.
+"""What is at a path that is not a store: the remains of one, or a folder of stores.
 
-A few directories are looked at, two levels deep and up to a fixed number of names; a home directory
-or a whole disk is named by mistake, and walking it would take minutes.
+Directories are read two levels deep and up to a fixed number of names: a home directory or a whole
+disk is named by mistake, and walking it would take minutes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spector.errors import StoreNotFoundError
 __all__ = ["Below", "has_partitions", "holds_only", "no_store_at", "stores_below"]
 
 _CATALOG: Final = "catalog.db"
-#: names and directories that are looked at; some hundredths of a second
+#: names and directories that are read at most; some hundredths of a second
 _MOST_LOOKS: Final = 20_000
 #: stores that a message names
 _NAMED: Final = 5
@@ -25,7 +25,7 @@ _NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """Stores below a directory, relative to it; ``more``: there may be others."""
+    """Stores below a directory, relative to it; with ``more`` there may be others."""
 
     names: tuple[str, ...]
     more: bool
@@ -49,7 +49,9 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
     if below.names:
         first = os.path.join(root, below.names[0])
         return StoreNotFoundError(
-            f"{root} is no store; stores below: {below}", hint=f"name one of them, like {first}"
+            f"{root} is not a store; stores below it: {below}",
+            hint=f"name one of them, like {first}",
+
         )
     if next(_Look().entries(root), None) is not None:
         return StoreNotFoundError(
@@ -59,7 +61,7 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
 
 
 def stores_below(root: str) -> Below:
-    """The stores one or two levels below a directory, also those that have lost their catalog."""
+    """The stores one or two levels below a directory, including those without a catalog."""
     look = _Look()
     found: list[str] = []
     deeper: list[str] = []
@@ -74,12 +76,12 @@ def stores_below(root: str) -> Below:
 
 
 def has_partitions(root: str) -> bool:
-    """Whether partitions are where a store has its own: in it, or in a folder that is no store."""
+    """True when partitions are in a directory, or one level below outside another store."""
     return _Look().has_partitions(root)
 
 
 def holds_only(root: str, names: set[str]) -> bool:
-    """Whether nothing is in a directory but files of these names and empty folders."""
+    """True when a directory has nothing but files of these names and empty folders."""
     look = _Look()
     for entry in look.entries(root):
         if entry.name not in names and not (
@@ -90,7 +92,7 @@ def holds_only(root: str, names: set[str]) -> bool:
 
 
 class _Look:
-    """A look at directories that ends after a number of names."""
+    """A walk over directories that ends after a number of names."""
 
     def __init__(self) -> None:
         self.left = _MOST_LOOKS
@@ -115,13 +117,13 @@ class _Look:
         """Names of the folders in one, sorted."""
         found = []
         for entry in self.entries(path):
-            with contextlib.suppress(OSError):  # a link that leads to itself
+            with contextlib.suppress(OSError):  # a link to itself
                 if entry.is_dir(follow_symlinks=links):
                     found.append(entry.name)
         return sorted(found)
 
     def entries(self, path: str) -> Iterator[os.DirEntry[str]]:
-        """What is in a directory; nothing where it cannot be read, or enough has been seen."""
+        """The entries of a directory; none where it cannot be read or the limit is reached."""
         self.left -= 1
         if self.left <= 0:
             return

@@ -30,9 +30,9 @@ class OpenedStore(Resource):
     created: bool
 
     def close(self) -> None:
-        """Close the store and give up the lock, which closing must not keep by going wrong.
+        """Close the store and release the lock, even if closing fails.
 
-        After an interrupt it is to be called again; what has been done by then is passed over.
+        Call it again after an interrupt; finished steps are skipped.
         """
         completed(self._close)
 
@@ -77,7 +77,7 @@ def open_disk(
     """Open, create or follow the store in the directory ``root``.
 
     Args:
-        held: the lock of that directory, of a caller who has it already and keeps it.
+        held: the lock of that directory, if the caller has it already; it is not released.
 
     Raises:
         StoreNotFoundError: ``mode="r"`` and there is none.
@@ -91,7 +91,7 @@ def open_disk(
     present = files.exists(CATALOG_NAME)
     if (
         not present and not files.is_empty() and not holds_only(files.root, UNBORN)
-        and files.is_free(CATALOG_NAME)  # else another one is creating it just now
+        and files.is_free(CATALOG_NAME)  # else another process is creating it
     ):
         raise no_store_at(files.root, "pass an empty or new directory, or the directory of a store")
     if present and not files.writable():
@@ -113,7 +113,5 @@ def open_disk(
 
 
 def no_store(files: DiskFiles, hint: str = "check the path") -> StoreNotFoundError:
-    """The error for a directory without a catalog, which may be a store that has lost it, or a
-    folder in which stores are.
-    """
+    """The error for a directory without a catalog: a damaged store, or a folder of stores."""
     return no_store_at(files.root, hint)

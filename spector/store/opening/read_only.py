@@ -44,13 +44,14 @@ def open_reader(attempt: Attempt) -> Store:
 
 
 def _refuse_lost_commits(store: Store) -> None:
-    """A commit is visible before its partition's header says so, so a second look must suffice.
+    """Raise when partitions are of later commits than the catalog.
 
-    It does for what the first one has met. What the second meets for the first time may be ahead
-    of it again, if somebody goes on writing.
+    A commit is visible in the catalog before its partition's header has it, so a second look must
+    agree with the headers of the first. Partitions that appear only in the second look may be ahead
+    of it again beside a busy writer.
 
     Raises:
-        PartitionCorruptError: it does not: the catalog is an old copy, or its log is damaged.
+        PartitionCorruptError: the catalog is an old copy, or its log is damaged.
     """
     ahead = [segment for segment in store.segments.values() if segment.was_met_later()]
     if schema.UNSYNCED in store.meta or not ahead:
@@ -62,7 +63,7 @@ def _refuse_lost_commits(store: Store) -> None:
 
 
 def reading_catalog(files: DiskFiles) -> Catalog:
-    """The catalog of a store for reading, from media that cannot be written too."""
+    """The catalog of a store for reading, even from read-only media."""
     path = f"{files.root}/{CATALOG_NAME}"
     try:
         catalog = Catalog(path, mode="r", durability="relaxed")

@@ -1,8 +1,8 @@
-"""A store as another process reads it: committed data only, whatever the writer is doing.
+"""A store opened for reading: it shows committed data only, whatever the writer is doing.
 
 A reader takes its partitions from the catalog's snapshot. Between a commit and the copy of its
-bytes into the partition there is a moment (or for ever, if the writer died there) in which the
-journal is ahead of the file; the reader then lays the redo images over a private copy.
+bytes into the partition the journal is ahead of the file, briefly or, if the writer died there, for
+good. The reader then applies the redo images to a private copy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from spector.store.sqlite import roll_back_open
 
 __all__ = ["ReadStore"]
 
-#: patience with a writer that is between commit and copy, before its bytes are overlaid
+#: seconds and attempts to wait for a writer between commit and copy, before applying the journal
 _WAIT_S = 0.0005
 _WAITS = 4
 #: attempts to follow a writer that compacts meanwhile
@@ -45,9 +45,9 @@ class ReadStore(Store):
         super().__init__(*args, **kwargs)
         self._data_version = -1
         self._seen = Head(0, -1, 0, 0)
-        #: SQLite's number of what it has noticed last, and the epoch of then
+        #: SQLite's data_version at the last look, and the epoch at that time
         self._epoch_at = (-1, -1)
-        #: partitions in whose file not all of the journal has been seen
+        #: partitions whose file lacks some of the journal
         self._pending: set[int] = set()
 
     def view(self) -> View:
@@ -59,7 +59,7 @@ class ReadStore(Store):
             return self._view
 
     def retire_epoch(self) -> int:
-        """The epoch of the writing process, which is looked up only when something has changed."""
+        """The epoch of the writing process, read only when something has changed."""
         with self.lock, self.catalog.latest() as db:
             version = db.execute("PRAGMA data_version").fetchone()[0]
             if version != self._epoch_at[0]:
@@ -68,7 +68,7 @@ class ReadStore(Store):
 
     def refresh(self, db: sqlite3.Connection) -> None:
         """Follow the catalog if another process has committed since the last look."""
-        roll_back_open(db)  # of a look that was interrupted
+        roll_back_open(db)  # of an interrupted call
         version = db.execute("PRAGMA data_version").fetchone()[0]
         if version == self._data_version:
             return
@@ -85,10 +85,10 @@ class ReadStore(Store):
         self._data_version = version
 
     def _view_at(self, db: sqlite3.Connection, *, last: bool) -> View | None:
-        """Follow the catalog to the moment that ``db`` shows; None when another one must be tried.
+        """Follow the catalog to the moment of ``db``; None when another moment must be tried.
 
-        A compaction may have flipped a partition after that moment and unlinked the old file before
-        we opened it, and another thread may have followed further already.
+        A compaction may have switched a partition after that moment and unlinked the old file
+        before it was opened here, and another thread may have followed further already.
         """
         with self.lock:
             if last:
@@ -120,8 +120,8 @@ class ReadStore(Store):
                 hint="close this reader and open the store again",
             )
         changed = self.catalog.segments(db, since=self._seen.change_seq)
-        # Of a partition that lagged before, the whole journal is read again: what a checkpoint
-        # has removed from it meanwhile is in the file, and newer than what was seen then.
+        # For a partition that lagged before, the whole journal is read again: entries that a
+        # checkpoint has removed meanwhile are in the file, and newer than those seen then.
         redo = read_journal_after(db, self._seen.journal_seq, self._pending)
         for entry in redo:
             require_entry(entry, self.where)
@@ -136,7 +136,7 @@ class ReadStore(Store):
         self._seen = head  # last: after a failure all of it is done again
 
     def _adopt(self, row: SegmentRow) -> bool:
-        """Take a row over; True for a partition whose file had not been open before."""
+        """Adopt a row; True for a partition whose file had not been open before."""
         present = self.segments.get(row.id)
         if row.state == PartitionState.COMPACTED:
             self.partitions.drop(row.id)
@@ -146,7 +146,7 @@ class ReadStore(Store):
             present.scan.stale = present.scan.index is not None
             return False
         segment = self.partitions.handle_of(row)
-        segment.look(verify=False, sized=False)  # a power cut takes room that the journal refills
+        segment.look(verify=False, sized=False)  # a power cut may undo an allocation
         if present is not None:
             present.close()
         self._pending.discard(row.id)
@@ -159,8 +159,8 @@ class ReadStore(Store):
     ) -> None:
         """Patch private copies of the partitions whose files lag behind the journal.
 
-        The ``unsure`` may also be ahead of the catalog (see ``reconcile``): a power cut ended a
-        relaxed writer, and the next one has not been here yet.
+        The ``unsure`` ones may also be ahead of the catalog (see ``reconcile``): a power cut ended
+        a relaxed writer, and no writer has opened the store since.
         """
         images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
         for segment_id, kind, slot, image in redo:
@@ -176,7 +176,7 @@ class ReadStore(Store):
             segment.forget_partition()
             segment.open(verify=False, sized=False)
             self._overlay_one(segment, segment.file(), newest)
-            segment.release()  # a reader meets more partitions than it may have descriptors
+            segment.release()  # partitions may outnumber the descriptors of a reader
             if segment.patched is not None:
                 lagging.add(segment_id)
         self._pending = lagging
@@ -184,9 +184,9 @@ class ReadStore(Store):
     def _merge(
         self, found: dict[tuple[int, int], bytes], kind: int, first: int, image: bytes
     ) -> None:
-        """Keep the newest bytes of each (slot, offset); immutable parts and mutable block apart.
+        """Keep the newest bytes of each (slot, offset); immutable and mutable parts separately.
 
-        A damaged image proves nothing about the record that the file may have.
+        A damaged image does not replace the immutable part that the file may have.
         """
         end = MUTABLE_OFFSET + MUTABLE_BYTES
         if kind == JOURNAL_MUTABLE:
@@ -202,7 +202,7 @@ class ReadStore(Store):
     def _ahead(
         self, row: SegmentRow, db: sqlite3.Connection
     ) -> dict[tuple[int, int], bytes]:
-        """Mutable halves of the catalog that the file does not have."""
+        """Mutable halves of the catalog that differ from the file."""
         segment = self.segments[row.id]
         segment.open(verify=False, sized=False)
         file = segment.file()
@@ -228,7 +228,7 @@ class ReadStore(Store):
         copy: Bytes = np.zeros((count, self.stride), dtype=np.uint8)
         present = min(count, (file.size() - segment.bytes_used(0)) // self.stride)
         if any((slot, 0) not in images for slot in range(max(present, 0), count)):
-            return  # neither the file nor the journal has it: check_room says so
+            return  # neither the file nor the journal has it: check_room raises
         if present > 0:
             raw = file.read_at(segment.bytes_used(0), present * self.stride)
             copy[:present] = np.frombuffer(raw, dtype=np.uint8).reshape(present, self.stride)

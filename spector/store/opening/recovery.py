@@ -1,7 +1,7 @@
-"""Opening a store to write: create it, or bring it to its last commit whatever ended the last one.
+"""Opening a store to write: create it, or recover its last commit after a crash.
 
-The journal of the catalog is copied into the partitions, what a power cut took from a relaxed
-writer is reconciled, and files that a crash left behind are removed.
+The catalog's journal is replayed into the partitions, partitions that are ahead of a relaxed
+writer's catalog are rolled back, and files that a crash left behind are removed.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def open_writer(
             catalog.relax()
         store.record_durable(store.head.change_seq)
     except BaseException as error:
-        # What came from the disk must not be synced again, and a damaged store stays as it is:
-        # SQLite would delete the log, and with it what can be salvaged from behind the damage.
+        # After an error of the disk nothing must be synced again, and a damaged store stays as it
+        # is: SQLite would delete the log, and with it the commits after the damage.
         damaged = isinstance(error, (CatalogCorruptError, PartitionCorruptError))
         catalog.close(failed=damaged or error.__cause__ is not None)
         raise
@@ -97,18 +97,18 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
         refuse_lost(files, catalog, meta, lock.mark)
     store.record_durable = partial(lock.record_durable, store.uuid)
     if has_log(files):
-        # A killed process may have written a commit and not synced it. We see it, and so will the
-        # partitions: a power cut must not take it back from under them.
+        # A killed process may have written a commit without syncing it. The partitions will get it,
+        # so a power cut must not undo it in the log.
         store.sync_log()
         files.sync_dir(CATALOG_NAME)
-        # SQLite cannot tell whether a log is of this catalog: another may have been copied here
+        # SQLite cannot tell whether a log belongs to this catalog: another one may have been copied
         with typed_sql_errors(catalog.path):
             refuse_disagreement(catalog, opening=True)
     with typed_sql_errors(catalog.path):
         _replay(store)
         if schema.UNSYNCED in meta:
             reconcile(store)
-            with contextlib.suppress(SpectorError):  # they may know commits that are lost
+            with contextlib.suppress(SpectorError):  # they may have words of lost commits
                 remove_words(store)
         store.adopt_partitions(verify=True)
         remove_leftovers(store, all_unnamed=schema.UNSYNCED in meta)
@@ -118,7 +118,7 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
 
 
 def _replay(store: Store) -> None:
-    """Copy what was committed but perhaps not made durable into the partitions. Idempotent."""
+    """Copy the journal into the partitions: it is committed, but perhaps not there. Idempotent."""
     with store.catalog.latest() as db:
         if is_journal_empty(db):
             return
@@ -129,7 +129,7 @@ def _replay(store: Store) -> None:
             if segment_id not in replays:
                 segment = _to_replay(store, rows, segment_id)
                 replays[segment_id] = Replay(segment, store.stride, store.uuid)
-            # JOURNAL_RETIRE waits until no scan beside us needs the slot; the header does not
+            # JOURNAL_RETIRE waits until no scan needs the slot; the header does not
             replays[segment_id].write(db, kind, slot, image)
     _warn_of_damage(store, replays)
     for segment_id, segment in store.segments.items():
@@ -156,7 +156,7 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
     """Open the partition that the journal names."""
     if segment_id not in rows:
         raise CatalogCorruptError(
-            f"the journal names partition {segment_id}, which the catalog does not know",
+            f"the journal names partition {segment_id}, which is not in the catalog",
             hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
         )
     segment = store.partitions.handle_of(rows[segment_id])
@@ -169,13 +169,12 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
 def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
     """Delete partition files that a crash left behind, and only those.
 
-    Such a file is either the other generation of a partition (a compaction or a change of model
-    died before its flip, or after it and before the unlink), a partition that was dropped and not
-    unlinked, or one without a single record whose row was never committed; after a crash in relaxed
-    mode also ``all_unnamed`` ones, whose commits are lost. Anything else is left for
-    ``spector check``. Scan indexes of partitions that are not there and files of words that
-    nothing uses go, too. What a commit has replaced stays while a recall beside us may be about to
-    open it.
+    Such a file is another generation of a partition (a compaction or a change of model died before
+    its switch, or between switch and unlink), a dropped partition that was not unlinked, or one
+    without records whose row was never committed; after a crash in relaxed mode also
+    ``all_unnamed`` ones, whose commits are lost. ``spector check`` reports any other. Scan indexes
+    without a partition and unused word files are removed, too. Replaced files stay while a recall
+    of another process may be about to open them.
     """
     named = {segment.row.path for segment in store.segments.values()}
     derived = {idx_of(path) for path in named}
@@ -206,8 +205,8 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
                 continue
             doomed.append(name)
     for name in doomed:
-        # Records whose commits were taken back must be gone before the note of that is: left
-        # behind, they would look like commits that were lost. Of the rest, nothing comes.
+        # Records of undone commits must be removed before the note of the relaxed writer: later
+        # they would look like lost commits. For other files the order does not matter.
         with contextlib.nullcontext() if all_unnamed else contextlib.suppress(SpectorError):
             store.files.remove(name)
             store.files.sync_dir(name)

@@ -1,7 +1,6 @@
-"""Files of scan indexes: their names, what seals them, and when one may be used.
+"""Files of scan indexes: their names, their seals, and when one may be used.
 
-The layout of the bytes is that of ``spector.kernel.contract.index.layout``; this module adds whose
-they are.
+The kernel's contract defines the layout of the bytes; this module ties them to a partition.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _RECORD_CRC: Final = slice(36, 40)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedImage:
-    """A whole image in private memory, and the change counter of the row that it reflects."""
+    """A whole image in private memory, and the change counter of its row."""
 
     image: Bytes
     change_seq: int
@@ -58,7 +57,7 @@ def idx_of(path: str) -> str:
 
 
 def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
-    """The bytes of an index's file; it must be up to date with ``row`` and (n, stride) records."""
+    """The bytes of an index file; the index must match ``row`` and (n, stride) records."""
     image = bytearray(index.stamp(
         uuid=uuid, segment_id=row.id, generation=row.generation, change_seq=row.change_seq,
         checksum=crc32c,
@@ -71,11 +70,10 @@ def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes
 def read_image(
     files: Files, row: SegmentRow, *, dim: int, uuid: bytes, records: Bytes
 ) -> LoadedImage | None:
-    """The image in the file of a partition's index, if it can be used; None in every other case.
+    """The image in the index file of a partition; None when it cannot be used.
 
-    Its header is the caller's own from then on. A private map shows what another program writes to
-    the file, as long as nobody writes to the page; what a scan takes the size of every section from
-    must not change under it.
+    The page of its header is copied. A private map shows another program's writes to the file until
+    the page is written to, and a scan takes the size of every section from the header.
 
     If its ``change_seq`` is not the row's, the mutable halves have to be read again.
     """
@@ -102,21 +100,21 @@ def read_image(
 
 
 def _most_bytes(row: SegmentRow, dim: int) -> int:
-    """Of the file of a partition's index; a larger one is not read, whatever its header says."""
+    """The largest possible size of a partition's index file; a larger one is not read."""
     room = -(-max(row.slots, row.capacity) // 64) * 64
     return image_layout(dim, room).nbytes if dim <= INDEX_MAX_DIM else 0
 
 
 def own_header(image: Bytes) -> Bytes:
-    """Make the page of the header of a private map the caller's; returns its bytes."""
+    """Copy the header page of a private map by writing to it; returns the header."""
     image[0] = image[0]
     return image[:INDEX_HEADER_BYTES]
 
 
 def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> str | None:
-    """Why the file of a partition's index is of no use; None when it is of use, or absent.
+    """Return why the index file is unusable; None when it is usable or absent.
 
-    Read by calls: in a map a sector that cannot be read would end the process.
+    It is read by calls, because a bad sector in a map would end the process.
     """
     if not files.durable:
         return None
@@ -137,20 +135,20 @@ def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> 
 
 
 def remove_idx(files: Files, path: str) -> None:
-    """Remove the index of the partition ``path``, if it has one: it tells of forgotten vectors."""
+    """Remove the index of the partition ``path``, if any: it has codes of forgotten vectors."""
     with contextlib.suppress(StoreNotFoundError):
         files.remove(idx_of(path))
 
 
 def is_idx(files: Files, name: str) -> bool:
-    """True for a file that this module wrote, or began to write."""
+    """True for an index file, finished or not."""
     if not name.endswith((IDX, IDX + TEMPORARY)) or "/" not in name:
         return False
     try:
         head = first_bytes(files, name, 4)
-    except StoreNotFoundError:  # it has just been replaced, or removed
+    except StoreNotFoundError:  # it has just been replaced or removed
         return True
-    except StoreError as error:  # of what the disk cannot read the name has to do
+    except StoreError as error:  # where the disk cannot read it, the name decides
         return is_of_disk(error)
     return not head or head in (_MAGIC, bytes(4))
 
@@ -160,5 +158,5 @@ def _number(image: Bytes, offset: int, kind: str) -> int:
 
 
 def _records_crc(records: Bytes) -> int:
-    """CRC-32C of the checksums of records (n, stride), in order: the same for the same vectors."""
+    """CRC-32C of the checksums of records (n, stride): equal for equal vectors in equal order."""
     return crc32c(np.ascontiguousarray(records[:, _RECORD_CRC]))

@@ -1,4 +1,4 @@
-"""What is known of the scan index of one partition."""
+"""The state of the scan index of one partition."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["IndexState"]
 
 @dataclass(slots=True, eq=False)
 class IndexState:
-    """The scan index of one partition, and what it does not know of its records yet."""
+    """The scan index of one partition, and what it lacks of its records."""
 
     index: ScanIndex | None = None
-    #: there may be a file with it, which has not been looked at
+    #: there may be an index file that has not been read
     unread: bool = False
     #: records were overwritten: no index for this partition
     refused: bool = False
-    #: any mutable half may have changed; until it was refreshed, no scan may use the index
+    #: any mutable half may have changed: no scan may use the index until it is refreshed
     stale: bool = False
-    #: slots whose mutable half was rewritten since the index took over the last one
+    #: slots whose mutable half has changed since the last update of the index
     changed: list[int] = field(default_factory=list)
-    #: mutable halves taken over since extremes were tight
+    #: mutable halves updated since the extremes were tight
     loose: int = 0
     #: rows that the centre was computed from
     centred_rows: int = 0
@@ -37,7 +37,7 @@ class IndexState:
         return 0 if self.index is None else self.index.rows
 
     def adopt(self, index: ScanIndex) -> None:
-        """Take an index whose rows are those of the records at this moment."""
+        """Take an index that matches the records at this moment."""
         self.index = index
         self.stale, self.loose, self.centred_rows = False, 0, index.rows
         self.changed.clear()

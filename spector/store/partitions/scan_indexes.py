@@ -46,8 +46,8 @@ from spector.store.partitions.segment import Segment
 
 __all__ = ["Indexes"]
 
-#: a scan builds one in so many of the rows that no index covers yet, which takes about as long as
-#: scanning all of them straight does
+#: a scan indexes one in so many of the rows that no index covers yet, which takes about as long as
+#: the straight scan over all of them
 _STRAIGHT_PER_BUILT: Final = 64
 #: ... but never fewer than this
 _LEAST_ROWS: Final = 1024
@@ -55,12 +55,12 @@ _LEAST_ROWS: Final = 1024
 #: is built anew once it has grown by this factor
 _CENTRED_ROWS: Final = 512
 _RECENTRE: Final = 8
-#: squared distance up to which an index takes the centre of another one instead of the mean of its
-#: own unit vectors: their codes' errors grow by less than 2 %, and a scan prepares its cue once for
-#: all indexes of one centre. Days of one store are some 0.01 apart
+#: squared distance up to which an index shares the centre of another one instead of the mean of its
+#: own unit vectors: the errors of its codes grow by less than 2 %, and a scan prepares its cue once
+#: for all indexes of one centre. Days of one store are about 0.01 apart
 _NEAR: Final = 0.03
 _MOST_CENTRES: Final = 64
-#: rows appended beyond an index that was never read, from which on closing brings its file up
+#: rows appended beyond an unread index that make closing update its file
 _WORTH_READING: Final = 256
 _SAVED_PER_CHECKPOINT: Final = 8 << 20
 _SAVED_AT_CLOSE: Final = 1 << 30
@@ -70,8 +70,8 @@ class Indexes:
     """The scan indexes of a store's partitions.
 
     Args:
-        segments: the store's own dictionary. Not the store: it has these indexes, and a way back
-            would keep both until a cycle collector comes by.
+        segments: the store's own dictionary. Not the store: it has these indexes, and a reference
+            back would keep both until the next garbage collection.
     """
 
     def __init__(
@@ -88,16 +88,16 @@ class Indexes:
         self._keeps_files = writable and files.durable
         #: partitions whose index is not complete, in the order of their turn
         self.behind: dict[int, None] = {}
-        #: of indexes that were met, by their id
+        #: centres of the indexes met so far, by id
         self._centres: dict[int, Centre] = {}
 
     # -- with every commit ----------------------------------------------------------------------
 
     def follow(self, segments: Iterable[Segment]) -> None:
-        """After a commit: bring up to date what is in memory, so that no scan misses the commit.
+        """Update the indexes in memory after a commit, so that no scan misses it.
 
-        A partition that this process has made gets its index here, too; within the budget of a
-        recall, because migrating a store makes all of its partitions at once.
+        A partition that this process has made gets its index here, too, within the budget of a
+        recall: a migration makes all partitions at once.
         """
         left = self._config.index_rows_per_recall
         for segment in segments:
@@ -112,7 +112,7 @@ class Indexes:
                 left -= slots
             try:
                 self._bring_up(segment, slots)
-            except (StoreError, MemoryError):  # what was committed stands; a recall builds it anew
+            except (StoreError, MemoryError):  # the commit stands; a recall rebuilds it
                 state.index = None
                 self.behind[segment.row.id] = None
 
@@ -127,11 +127,11 @@ class Indexes:
             self._save(segment)
 
     def forget(self, segment_id: int) -> None:
-        """The partition is gone."""
+        """Drop a partition that is gone."""
         self.behind.pop(segment_id, None)
 
     def let_go(self) -> None:
-        """The store is closed: nothing is left to build, and no centre to share."""
+        """Drop the queue and the shared centres when the store is closed."""
         self.behind.clear()
         self._centres.clear()
 
@@ -142,9 +142,9 @@ class Indexes:
     # -- with every scan ------------------------------------------------------------------------
 
     def catch_up(self, rows: int | None = None) -> list[int]:
-        """Load what can be loaded, then build at most ``rows``; returns the partitions to publish.
+        """Load indexes, then index at most ``rows``; returns the partitions to publish.
 
-        ``rows`` None: about as many as take as long as scanning straight what has no index.
+        ``rows`` None: as many as take about as long as the straight scan of rows without an index.
         """
         changed: list[int] = []
         missing: dict[int, int] = {}
@@ -154,7 +154,7 @@ class Indexes:
                 del self.behind[segment_id]
                 continue
             if segment.patched is not None:
-                continue  # a copy for the moment; its file will have everything soon
+                continue  # a temporary copy; its file will have everything soon
             with contextlib.suppress(StoreError, MemoryError):
                 self._touch_up(segment)
                 if segment.scan.index is not None:
@@ -179,7 +179,7 @@ class Indexes:
         )
 
     def _is_complete(self, segment: Segment) -> bool:
-        """True, and out of the queue, when the index has all rows."""
+        """True when the index has all rows; then the partition leaves the queue."""
         done = segment.scan.index is not None and segment.scan.rows == segment.row.slots
         if done and not segment.scan.unread:
             self.behind.pop(segment.row.id, None)
@@ -188,7 +188,7 @@ class Indexes:
     # -- one partition --------------------------------------------------------------------------
 
     def _touch_up(self, segment: Segment) -> None:
-        """Read the index if that has not been tried, and take over what changed in its rows."""
+        """Load the index if that has not been tried, and update changed rows."""
         state = segment.scan
         if state.unread:
             self._load(segment)
@@ -199,7 +199,7 @@ class Indexes:
             index.refresh(segment.records())
             state.stale, state.loose = False, 0
         elif state.changed:
-            # most often a single slot, and ``update`` would spend more on checking it
+            # usually a single slot, for which the checks of ``update`` would cost more
             rows = index.rows
             slots = np.array([slot for slot in state.changed if slot < rows], np.uint32)
             self._kernel.index_update(index.image, segment.records(), slots)
@@ -245,7 +245,7 @@ class Indexes:
         segment.scan.centred_rows = max(len(records), _CENTRED_ROWS) if shared else len(records)
 
     def _share_centre(self, index: ScanIndex) -> bool:
-        """Give an index without rows the nearest centre there is, when that is near enough."""
+        """Give an index without rows the nearest known centre, if it is near enough."""
         own = index.centre
         known = min(self._centres.values(), key=own.distance2, default=None)
         if known is None or not own.distance2(known) <= _NEAR:
@@ -254,7 +254,7 @@ class Indexes:
         return True
 
     def _offer_centre(self, index: ScanIndex, rows: int) -> None:
-        """Let indexes to come share the centre of this one, if enough records stand behind it."""
+        """Let later indexes share the centre of this one, if it is from enough records."""
         if rows >= _CENTRED_ROWS and len(self._centres) < _MOST_CENTRES:
             centre = index.centre
             self._centres.setdefault(centre.id, centre)
@@ -262,7 +262,7 @@ class Indexes:
     # -- files ----------------------------------------------------------------------------------
 
     def save(self, *, at_most: int, active: bool) -> None:
-        """Write the files that lack most, up to ``at_most`` bytes.
+        """Write the files that lack the most rows, up to ``at_most`` bytes.
 
         ``active``: also those of partitions that still take appends.
         """
@@ -278,17 +278,17 @@ class Indexes:
             index = segment.scan.index
             size = 0 if index is None else index.bytes_of(segment.scan.rows)
             if written and size > at_most:
-                continue  # but the first is written whatever its size, or it never would be
+                continue  # the first is written whatever its size, or it never would be
             at_most -= size
             if not self._save(segment):
                 break
 
     def save_some(self) -> None:
-        """At a checkpoint: what a crash would otherwise make later processes build again."""
+        """At a checkpoint, save indexes that would have to be rebuilt after a crash."""
         self.save(at_most=_SAVED_PER_CHECKPOINT, active=False)
 
     def save_all(self) -> None:
-        """Before closing: finish what this process has begun, and write what has changed."""
+        """Before closing, finish indexes of this process and save changed ones."""
         left = self._config.index_rows_per_recall
         for segment_id in list(self.behind):
             segment = self._segments.get(segment_id)
@@ -321,7 +321,7 @@ class Indexes:
         return True
 
     def _exchange_for_file(self, segment: Segment, header: bytes, size: int) -> None:
-        """Use the file instead of memory: what it maps can be taken back by the system.
+        """Use a map of the file instead of memory, because the system can evict its pages.
 
         Args:
             header, size: of the image that was written to it.
@@ -339,7 +339,7 @@ def _is_eccentric(segment: Segment) -> bool:
 
 
 def _room(segment: Segment, rows: int) -> int:
-    """Slots to make room for: a copy at every doubling, no more than the partition can have."""
+    """Slots to allocate: doubling, up to what the partition can have."""
     row = segment.row
     if row.state != PartitionState.ACTIVE:
         return row.slots

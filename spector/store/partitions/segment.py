@@ -36,7 +36,7 @@ class Segment:
         self, files: Files, row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
         writable: bool = True, version: int = FORMAT_VERSION, guard: bool = False,
     ) -> None:
-        """``guard``: read every page of a map before it is used, see ``require_readable``."""
+        """``guard``: read every page of a map before its use, see ``require_readable``."""
         self.row = row
         self._guard = guard
         self._writable = writable
@@ -48,12 +48,12 @@ class Segment:
         #: bytes of the map that were read before they were used
         self._ahead = 0
         self._partition: Partition | None = None
-        #: a reader's private copy with committed bytes that the writer has not put in place yet
+        #: a reader's private copy with committed bytes that are not in the file yet
         self.patched: Bytes | None = None
         self.scan = IndexState()
-        #: times that slots with memories got others instead
+        #: how often slots with memories were given to others
         self.overwrites = 0
-        #: the header's bytes as the file was met
+        #: the header's bytes when the file was first read
         self.glanced = b""
 
     @property
@@ -69,17 +69,17 @@ class Segment:
             self._file.sync()
             self._files.sync_dir(path)
             self.release()
-        except BaseException:  # or the next attempt, on a disk with room, would find it in its way
+        except BaseException:  # or it would be in the way of the next attempt
             self.close()
             self._files.discard(path)
             raise
 
     def open(self, *, verify: bool = True, sized: bool = True) -> None:
-        """Open the file and check that it is the partition which the catalog describes.
+        """Open the file and check that it is the partition that the catalog describes.
 
-        The full header is compared when ``verify``; a reader beside a live writer may meet it in
-        the middle of an update and checks only what never changes. Not ``sized``: a power cut may
-        have taken room back that a commit in the journal had been given.
+        With ``verify`` the full header is compared; a reader beside a writer may see it during an
+        update and does not. Without ``sized`` the file may be too short: a power cut may have
+        undone the allocation of a commit that is in the journal.
         """
         if self._file is not None:
             return
@@ -96,7 +96,7 @@ class Segment:
         self._file = file
 
     def look(self, *, verify: bool, sized: bool = True) -> None:
-        """Check and map the file like :meth:`open`, and leave no descriptor behind."""
+        """Check and map the file like :meth:`open`, but keep no descriptor."""
         with self._named_if_missing():
             raw, mapped = self._files.glance(
                 self.row.path, PARTITION_HEADER_BYTES, writable=self._writable,
@@ -110,11 +110,11 @@ class Segment:
         self.glanced = raw
 
     def was_met_later(self) -> bool:
-        """True when the header that was met is of a later commit than the row is by now."""
+        """True when the header first read is of a later commit than the row is by now."""
         return self._header.is_later(self.glanced, self.row)
 
     def refuse_other(self, *, later: bool) -> None:
-        """Raise when the file's header is whole, but of another file or (``later``) commit."""
+        """Raise when the header is sound, but of another file or (``later``) of a later commit."""
         raw = self.file().read_at(0, PARTITION_HEADER_BYTES)
         self._header.refuse_other(raw, self.row, later=later)
 
@@ -131,8 +131,8 @@ class Segment:
             raise PartitionCorruptError(
                 f"{self.row.path} is missing, but the catalog has"
                 f" {counted(self.row.live, 'record')} in it",
-                hint="put this very file back if somebody has moved it; else restore a backup, or"
-                " salvage what there is: spector check PATH --repair DEST",
+                hint="put the file back if it was moved; else restore a backup, or salvage what"
+                " there is: spector check PATH --repair DEST",
             ) from None
 
     def _check_size(self, size: int) -> None:
@@ -148,7 +148,7 @@ class Segment:
         return PARTITION_HEADER_BYTES + count * self._header.stride
 
     def _most_bytes(self) -> int:
-        """What a writer makes of the file at most; somebody may have made more of it."""
+        """The largest size that a writer gives the file; another program may have extended it."""
         return self.bytes_used(max(self.row.capacity, self.row.slots))
 
     def file(self) -> File:
@@ -167,7 +167,7 @@ class Segment:
             file.extend(max(need, min(present + step, full)))
 
     def write_records(self, slot: int, images: bytes | memoryview) -> None:
-        """Put whole records at ``slot``. Their room must have been allocated."""
+        """Write whole records at ``slot``; their room must have been allocated."""
         file = self.file()
         end = self.bytes_used(slot) + len(images)
         if file.size() < end:  # only a replay can find the allocation gone
@@ -204,7 +204,7 @@ class Segment:
 
     @managed
     def _borrowed(self) -> Iterator[File]:
-        """The file, closed afterwards if it was not open: partitions outnumber descriptors."""
+        """The open file; closed afterwards if it was closed before, to save descriptors."""
         was_open = self._file is not None
         try:
             yield self.file()
@@ -217,9 +217,9 @@ class Segment:
         return self._file is not None
 
     def release(self) -> None:
-        """Give the descriptor back; maps stay, and the next write opens the file again."""
+        """Close the descriptor; maps stay, and the next write opens the file again."""
         if self._file is not None and not self.dirty:
-            file, self._file = self._file, None  # before: a closed one is of no use
+            file, self._file = self._file, None  # first: a closed file is never used
             file.close()
 
     def partition(self) -> Partition:
@@ -248,9 +248,9 @@ class Segment:
         return scan.index.image if usable and scan.index is not None else None
 
     def shown(self) -> Bytes:
-        """(slots, stride) u8: the records of the last snapshot, for who has not the store's lock.
+        """(slots, stride) u8: the records of the last snapshot; needs no lock.
 
-        A commit that is just going on has more of them, or there is no snapshot and these are none.
+        A commit in progress may have more. Empty when there is no snapshot yet.
         """
         partition = self._partition
         return _NO_RECORDS if partition is None else partition.data
@@ -258,7 +258,7 @@ class Segment:
     def records(self) -> Bytes:
         """(slots, stride) u8 read-only view of the committed records.
 
-        Under the store's lock only: it may open the file, which the writer lets go of under it.
+        Only under the store's lock: it may open the file, which the writer closes under it.
         """
         slots = self.row.slots
         need = self.bytes_used(slots)
@@ -274,15 +274,15 @@ class Segment:
         return body.reshape(slots, self._header.stride)
 
     def _adopt_map(self, mapped: Bytes) -> None:
-        """From now on records are those of this map; raises first if they cannot be read."""
+        """Take the records from this map from now on; raises first if they cannot be read."""
         ahead = self._read_ahead(mapped, 0) if self._guard else 0
         self._mapped, self._ahead = mapped, ahead
 
     def _read_ahead(self, mapped: Bytes, low: int) -> int:
-        """Raise now where a scan would end the process; where the system has no way, read it all.
+        """Raise now where a scan would end the process; returns the end of the records.
 
-        What has been read through calls is in the system's cache, and so in the map. Looks at what
-        records have from ``low`` on, and returns where they end.
+        Reads the pages from ``low`` on. Where the system cannot do that for a map, the file is read
+        by calls, which puts its pages into the cache and so into the map.
         """
         end = min(self.bytes_used(), len(mapped))
         if not require_readable(mapped[low:end], self.where):

@@ -73,10 +73,10 @@ def pair_partition(
 def pair_misplaced(
     unpaired: Iterable[tuple[dict[str, Any], int]], recovered: RecoveredCatalog, out: Salvage
 ) -> None:
-    """Memories whose rows name places where others are, or nobody: by the id in the record.
+    """Find memories whose rows name a wrong place by the ids in the records.
 
-    Nothing proves a place. A record that was hit is told from it by what is there, and one that a
-    memory has left by the journal, so without that nothing is taken.
+    No checksum covers a place. A damaged record shows at the place itself, and a record that a
+    memory has left shows in the journal; without the journal nothing is taken.
     """
     if any(lost.table in ("*", "journal") for lost in recovered.lost):
         return

@@ -1,4 +1,4 @@
-"""Rewriting partitions without tombstones, in a better order, or in smaller ones."""
+"""Rewrite partitions without tombstones, in a better order, or into smaller ones."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrangement:
-    """In which order the records of a sealed partition are to lie, and in which clusters.
+    """The order and clusters for the records of a sealed partition.
 
-    Record ids name them, so that what is forgotten or moved meanwhile is no matter.
+    Records are named by id, so memories that are forgotten or moved meanwhile do not matter.
     """
 
     #: (n,) u64, in the wanted order
     ids: NDArray[np.uint64]
-    #: (n,) u16, of the same records; not 0, which means "none"
+    #: (n,) u16 cluster numbers of the same records; not 0, which means "none"
     centroids: NDArray[np.uint16]
 
 
@@ -65,12 +65,12 @@ def compact_partition(
 
     None when there is nothing to do: another thread has compacted or removed it meanwhile.
 
-    Writers wait for the rebuild of this one partition, scans never do: they keep the map they
-    have, and the next one takes the new file.
+    Writers wait for the rebuild of this partition. Scans never wait: they keep their map, and the
+    next scan takes the new file.
 
     Args:
         arrangement: also put the records in this order, even if none is dead. Only for partitions
-            that take no appends; one that knows too few of the records is not followed.
+            that take no appends; it is ignored if it lacks a record.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong. The old file stays untouched.
@@ -115,7 +115,7 @@ def compact_partition(
 def _arranged(images: Bytes, wanted: Arrangement, uuid: bytes) -> Bytes | None:
     """Copy of record images in the wanted order, with their clusters and new checksums.
 
-    None when the arrangement does not know all of them.
+    None when the arrangement lacks one of them.
     """
     by_id = np.argsort(wanted.ids)
     known, ids = wanted.ids[by_id], record_ids(images)
@@ -179,7 +179,7 @@ def advance(store: Store, segment_id: int, target: PartitionState) -> None:
 
 
 def alive_in(store: Store, segment: Segment) -> NDArray[np.bool_]:
-    """(slots,) which slots of a partition hold a memory, and not what one has left behind."""
+    """(slots,) bool: which slots of a partition have a living memory."""
     alive: NDArray[np.bool_] = (segment.partition().headers()["flags"] & int(Flag.TOMBSTONE)) == 0
     retired = store.partitions.retired_slots
     alive[[each.slot for each in retired if each.segment_id == segment.row.id]] = False
@@ -190,7 +190,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
     """(live, stride) u8 copy of the live records, after verifying their checksums.
 
     Raises:
-        PartitionCorruptError: naming the damaged memories as the catalog knows them.
+        PartitionCorruptError: a checksum is wrong; it names the memories by the catalog's ids.
     """
     partition = segment.partition()
     require_readable(partition.data, segment.where)
@@ -203,7 +203,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
         )
     with store.catalog.latest() as db:
         slots = slots_of(db, segment.row.id)
-    if slots != np.flatnonzero(alive).tolist():  # as many died by damage as came back by it
+    if slots != np.flatnonzero(alive).tolist():  # damage killed as many as it revived
         raise PartitionCorruptError(
             f"{segment.where}: the live records are not those of the catalog",
             hint="run: spector check PATH",

@@ -1,7 +1,7 @@
-"""Formats: what each changed, and how a store of an older one becomes one of this code's.
+"""Migrations between formats: what each format changed, and how an older store is converted.
 
-A store says in its catalog which format it has: ``format_version``, and ``format_minor`` where that
-is not 0. Every partition repeats the first.
+The catalog has the format of its store: ``format_version``, and ``format_minor`` where that is not
+0. Every partition repeats the first.
 
 ======================  ==============================================================
 newer version           refused, whatever the mode
@@ -10,9 +10,9 @@ the same                opens
 older version           ``mode="rw"`` migrates it; ``mode="r"`` reads it as it is
 ======================  ==============================================================
 
-A step takes a store from one format to the next. It is all or nothing: one commit of the catalog
-sets the new version together with everything that it implies. So a migration killed anywhere goes
-on with the next opening, from the last step that was finished. There is no way back.
+A step converts a store to the next format, all or nothing: one commit of the catalog sets the new
+version together with everything that it implies. So a migration that is killed continues with the
+next opening after the last finished step. There is no way back.
 """
 
 from __future__ import annotations

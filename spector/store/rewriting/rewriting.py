@@ -1,9 +1,9 @@
-"""Every partition of a store in its next generation, switched by one commit.
+"""Rewrite all partitions of a store and switch them by one commit.
 
-For changes that no partition may lag behind in: another model, another format. New generations of
-all partitions are written and synced first; one transaction of the catalog then switches all of
-them together with what the catalog says of the store. Killed before it, the store is as it was, and
-the new files are leftovers that the next opening removes; killed after it, the change is made.
+For changes in which no partition may lag behind: another model, another format. The next generation
+of every partition is written and synced first; one transaction of the catalog then switches all of
+them together with the description of the store. Killed before it, the store is unchanged, and the
+next opening removes the new files; killed after it, the change is complete.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """A partition's next generation, which is on disk; of its records only the order is kept."""
+    """The next generation of a partition on disk, with the order of its records."""
 
     old: SegmentRow
     new: SegmentRow
@@ -55,20 +55,20 @@ def rewrite_all(
     store: Store, transform: Transform, meta: Mapping[str, str], *,
     progress: Progress | None = None, keep_damaged: bool = False, also: Also | None = None,
 ) -> int:
-    """Rewrite all partitions, without their tombstones; returns how many memories they hold.
+    """Rewrite all partitions without tombstones; returns how many memories they have.
 
     The caller must close and open the store afterwards.
 
     Args:
-        meta: what the catalog says of the store from then on; "dim" and "format_version" also say
-            what the new partitions look like.
-        keep_damaged: copy records whose checksum is wrong as they are, and still wrong; only for a
-            transform that keeps the stride. Otherwise they raise.
-        also: what else the commit does to the catalog.
+        meta: the catalog's new description of the store; "dim" and "format_version" also determine
+            the new partitions.
+        keep_damaged: copy records with a wrong checksum unchanged, so that it stays wrong; only for
+            a transform that keeps the stride. Otherwise they raise.
+        also: a further change of the catalog in the same commit.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
-        CatalogCorruptError: its tables do not know of the same memories.
+        CatalogCorruptError: its tables have different memories.
     """
     with store.lock, store.noting_failure():
         store.ensure_usable(write=True)
@@ -77,13 +77,13 @@ def rewrite_all(
         fresh: list[_Rewritten] = []
         try:
             done = _write_all(store, transform, meta, fresh, progress, keep_damaged)
-        except BaseException:  # nothing names them; on a full disk they would keep it full
+        except BaseException:  # nothing names the new files; on a full disk they would keep it full
             for each in fresh:
                 store.files.discard(each.new.path)
             raise
         try:
             _switch(store, meta, fresh, also)
-        except BaseException as error:  # it may be made, and this store still be of before
+        except BaseException as error:  # the commit may be made, while this store has the old state
             store.fail_unless_unchanged(error)
             raise
         return done
@@ -93,7 +93,7 @@ def _write_all(
     store: Store, transform: Transform, meta: Mapping[str, str], fresh: list[_Rewritten],
     progress: Progress | None, keep_damaged: bool,
 ) -> int:
-    """Write the next generation of every partition, noted in ``fresh``; returns their memories."""
+    """Write the next generation of every partition into ``fresh``; returns how many memories."""
     total = sum(segment.row.live for segment in store.segments.values())
     done = 0
     shape = {**store.meta, **meta}
@@ -173,7 +173,7 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
     except BaseException:
         store.files.discard(new_row.path)
         raise
-    finally:  # a store may have more partitions than the process may have descriptors
+    finally:  # partitions may outnumber the descriptors of a process
         segment.close()
     return new_row
 

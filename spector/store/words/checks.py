@@ -1,8 +1,8 @@
-"""What is wrong with the files of words, for a check, and which of them nothing uses any more.
+"""Check word files, and remove those that nothing uses any more.
 
-They are derived: whatever is wrong with them costs an analysis of the texts, and so it is a note
-and no problem. The names are the store's own, whatever the bytes are; otherwise one flipped bit at
-the beginning of a file would keep an erasure from removing the words in it.
+They are derived: a damaged one only costs an analysis of the texts, so it is a note and no problem.
+A file with such a name is the store's own, whatever its bytes; otherwise one flipped bit at its
+beginning would keep an erasure from removing the words in it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ from spector.store.words.files import LIST, body_crc, bytes_of, is_words, name_o
 
 __all__ = ["drop_unused_words", "notes_on_words"]
 
-#: a writer may replace the files while they are looked at; what stays wrong is wrong
+#: a writer may replace the files during a check; only findings that stay count
 _LOOKS = 3
-_ANEW = "it will be built anew"
+_ANEW = "it will be rebuilt"
 
 
 def notes_on_words(files: Files, uuid: bytes, kernel: Kernel) -> list[tuple[str, str]]:
-    """Names of files of words that are of no use, and why, in the order of their names.
+    """(name, reason) of every unusable word file, by name.
 
-    Which analysis made them is not looked at: another version of it makes them of no use as well,
-    and nothing is wrong with them.
+    Files of another analysis are not reported: they are unusable, too, but not damaged.
     """
     notes: list[tuple[str, str]] = []
     for _ in range(_LOOKS if files.durable else 0):
@@ -53,13 +52,13 @@ def notes_on_words(files: Files, uuid: bytes, kernel: Kernel) -> list[tuple[str,
 
 
 def drop_unused_words(store: Store, listing: Iterable[str] | None = None) -> None:
-    """Remove files of words that no list names, all of them if the list says nothing.
+    """Remove word files that the list does not name; all of them if there is no readable list.
 
-    A crash while they are written leaves some. Under the store's lock, so that none is about to be
-    named; only the beginning of the list is read, because an opening should cost nothing.
+    A crash while they are written leaves some. The store's lock is held, so that none is about to
+    be named. Only the beginning of the list is read, to keep openings fast.
 
     Args:
-        listing: names of the store's files, if somebody has asked for them.
+        listing: names of the store's files, if they are known.
     """
     if not (store.files.durable and store.writable):
         return
@@ -70,7 +69,7 @@ def drop_unused_words(store: Store, listing: Iterable[str] | None = None) -> Non
         named = _named(store.files, store.uuid)
         kept = set() if named is None else {LIST, *named}
         if named is None and store.words is not None:
-            store.words.files_are_gone()  # or the next list would name files that are not there
+            store.words.files_are_gone()  # or the next list would name missing files
         for name in sorted(set(there) - kept, key=lambda name: name != LIST):
             store.files.remove(name)
 
@@ -118,7 +117,7 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
 
 
 def _without_postings(block: StoredBlock) -> StoredBlock:
-    """What of a block is held against the others: a sixth of it, and not the file's bytes."""
+    """The part of a block that is compared with the others: a sixth of it, copied."""
     columns = {name: column.copy() for name, column in block.columns.items()}
     return StoredBlock(
         block.hash[:0].copy(), block.dir[:0].copy(), block.start[:0].copy(), block.row[:0].copy(),
@@ -143,7 +142,7 @@ def _block(
 
 
 def _named(files: Files, uuid: bytes) -> set[str] | None:
-    """Names of the blocks that the list names; None if there is none that says so."""
+    """Names of the blocks that the list names; None without a readable list."""
     if not files.exists(LIST):
         return None
     file = files.open(LIST, writable=False)
@@ -155,7 +154,7 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
     finally:
         file.close()
-    if len(raw) != NAMED_DTYPE.itemsize * count:  # cut off just now
+    if len(raw) != NAMED_DTYPE.itemsize * count:  # it has just been truncated
         return None
     numbers = np.frombuffer(raw, NAMED_DTYPE)["number"]
     if (numbers >= MOST_BLOCKS).any():
@@ -164,7 +163,7 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
 
 
 def _crc_of_list(files: Files) -> int | None:
-    """Tells one list from the next; None when there is none to read."""
+    """The checksum that identifies a list; None when there is no readable one."""
     with contextlib.suppress(StoreError):
         if files.exists(LIST):
             image = bytes_of(files, LIST)

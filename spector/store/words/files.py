@@ -1,12 +1,12 @@
-"""Files of words: written when a store is quiet, read when its words are first asked for.
+"""Word files: written when a store is quiet, read when its words are first needed.
 
-``lexical/rows.lex`` names the blocks ``lexical/NNNNNNNN.lex`` that make up an index. They are
-derived: nothing depends on them, they are never synced, and whatever goes wrong with them costs an
-analysis of the texts and nothing else. Blocks are written first, then the list, then what the list
-no longer names is removed; so there is always one whole index or none.
+``lexical/rows.lex`` is the list of the blocks ``lexical/NNNNNNNN.lex`` that make up an index. The
+files are derived: nothing depends on them, they are never synced, and a damaged one only costs an
+analysis of the texts. Blocks are written first, then the list, then files that the list no longer
+names are removed; so there is always one whole index or none.
 
-They tell of texts, so an erasure removes all of them, before it is done. What is written afterwards
-has nothing of memories that are gone.
+They have words of texts, so an erasure removes all of them before it ends. Files written later have
+nothing of erased memories.
 """
 
 from __future__ import annotations
@@ -48,36 +48,37 @@ __all__ = [
 
 FOLDER: Final = "lexical/"
 _LEX: Final = ".lex"
-#: names the blocks that make up an index
+#: the list of the blocks that make up an index
 LIST: Final = f"{FOLDER}rows{_LEX}"
-#: eight digits are written; files with more are ours as well, and have to go with the others
+#: eight digits are written; files with more are ours, too, and are removed with the others
 _NAME: Final = re.compile(r"lexical/(rows|[0-9]{8,})\.lex(\.tmp)?")
 _RECORD_CRC: Final = slice(36, 40)
-#: rows that no file has, from which on writing them is worth it
+#: rows without a file that make writing worth it
 _WORTH_WRITING: Final = 256
-#: larger than any block of texts that people write, and what a file may make us read
+#: a limit for reading: larger than any block of real texts
 _MOST_BYTES: Final = 1 << 30
 
 
 class WordFiles:
-    """The files of one store's words. Not thread-safe: its caller holds a lock.
+    """The word files of one store. Not thread-safe: the caller holds a lock.
 
     Args:
-        analysis: fingerprint of what made words of the texts.
+        analysis: fingerprint of the text analysis.
     """
 
     def __init__(self, store: Store, analysis: int) -> None:
-        # not the store, which has who has these
+        # not the store itself, which owns this object indirectly
         self._uuid, self._writable = store.uuid, store.writable
         self._files: Files = store.files
         self._kernel = store.kernel
         self._analysis = analysis
         self._usable = store.files.durable
-        #: of blocks that have files: the block, which keeps its number its own, and the file
+        #: id of a block that has a file -> the block, kept so that the id stays its own, and the
+        #: file
         self._written: dict[int, tuple[object, int, int]] = {}
         self._rows = 0
         self._dead = 0
-        #: there are files, and they are of no use
+        #: there are files, and they are unusable
         self._spoilt = False
 
     @property
@@ -92,7 +93,7 @@ class WordFiles:
     # -- reading --------------------------------------------------------------------------------
 
     def load(self, partitions: Sequence[Partition]) -> IndexImage | None:
-        """The index in the files, if there is one of this store and this analysis."""
+        """The index in the files, if it is of this store and this analysis."""
         if not self._usable:
             return None
         kept = None
@@ -127,7 +128,7 @@ class WordFiles:
         return read_block(image, self._kernel, uuid=self._uuid, analysis=self._analysis)[0]
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
-        """Of each saved partition: are its first slots those that the index has seen?"""
+        """For each saved partition: whether its first slots are those that the index has."""
         here = {partition.segment_id: partition for partition in partitions}
         out = []
         for extent in saved.extents:
@@ -144,21 +145,21 @@ class WordFiles:
     # -- writing --------------------------------------------------------------------------------
 
     def is_worth_saving(self, rows: int, dead: int) -> bool:
-        """Whether enough has changed since the files were read or written.
+        """True when enough has changed since the files were read or written.
 
         Args:
-            rows: of the index, with those that are no memories any more.
-            dead: those.
+            rows: rows of the index, including dead ones.
+            dead: dead rows of the index.
         """
         if not (self.can_write and rows):
             return False
         return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
     def save(self, kept: IndexImage, partitions: Sequence[Partition]) -> bool:
-        """Write what no file has yet. False when that failed, which is no error.
+        """Write the blocks without a file, and the list. False when that failed, which is no error.
 
         Args:
-            kept: an index that has followed just these partitions.
+            kept: an index that is up to date with exactly these partitions.
         """
         if not self.can_write:
             return False
@@ -211,13 +212,12 @@ class WordFiles:
 
 
 def bytes_of(files: Files, name: str) -> Bytes | None:
-    """(size,) u8 of a file, read and not mapped: nobody can change what has been checked.
+    """(size,) u8 of a file, read and not mapped, so that checked bytes cannot change.
 
-    None when there is none, or one larger than any that is written. No more than the header of a
-    file which has not the size that its header tells.
+    None when the file is missing or too large. Only the header when that is not readable as one.
 
     Raises:
-        StoreError: it cannot be read, or has another size than a whole header tells.
+        StoreError: it cannot be read, or has another size than its header says.
     """
     if not files.exists(name):
         return None
@@ -230,7 +230,7 @@ def bytes_of(files: Files, name: str) -> Bytes | None:
         if size != wanted:
             raise StoreError(
                 f"{size} bytes instead of {wanted}",
-                hint="delete it: it is derived, and built anew",
+                hint="delete it: it is derived and will be rebuilt",
             )
         return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
     finally:
@@ -238,7 +238,7 @@ def bytes_of(files: Files, name: str) -> Bytes | None:
 
 
 def remove_words(store: Store) -> int:
-    """Remove every file of words of a durable store; returns their bytes.
+    """Remove every word file of a durable store; returns their bytes.
 
     Raises:
         StoreError: one of them cannot be removed.
@@ -252,15 +252,15 @@ def remove_words(store: Store) -> int:
 
 
 def is_words(name: str) -> bool:
-    """True for the name of a file that this module writes, or begins to write.
+    """True for the name of a word file, finished or not.
 
-    Whatever is in it: a damaged file tells of words as well, and has to go with them.
+    The content does not matter: a damaged file has words, too, and must be removed with the others.
     """
     return _NAME.fullmatch(name) is not None
 
 
 def _remove(files: Files, *, keep: set[str]) -> int:
-    """Remove files of words, the list first: then no list names what is not there."""
+    """Remove word files, the list first, so that no list names missing files."""
     names = [name for name in files.listing() if name not in keep and is_words(name)]
     removed = 0
     for name in sorted(names, key=lambda name: name != LIST):
@@ -273,7 +273,7 @@ def _remove(files: Files, *, keep: set[str]) -> int:
 
 
 def name_of(number: int) -> str:
-    """Of the file of a block; ``number`` is below `MOST_BLOCKS`."""
+    """The name of a block's file; ``number`` is below `MOST_BLOCKS`."""
     return f"{FOLDER}{number:08d}{_LEX}"
 
 
@@ -283,7 +283,7 @@ def _number_of(name: str) -> int:
 
 
 def body_crc(image: Bytes) -> int:
-    """The checksum in the header of a file, which tells one from another; -1 without a header."""
+    """The checksum in the header of a file, which identifies it; -1 without a header."""
     if image.size < LEXICAL_HEADER_BYTES:
         return -1
     header = np.array(image[:LEXICAL_HEADER_BYTES]).view(LEXICAL_DTYPE)
@@ -291,5 +291,5 @@ def body_crc(image: Bytes) -> int:
 
 
 def _records_crc(partition: Partition, slots: int) -> int:
-    """CRC-32C of the checksums of the first records, in order: the same for the same memories."""
+    """CRC-32C of the checksums of the first records: equal for equal memories in equal order."""
     return crc32c(np.ascontiguousarray(partition.data[:slots, _RECORD_CRC]))

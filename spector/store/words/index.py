@@ -1,11 +1,11 @@
-"""The words of a store: its index, kept up with its views from its catalog.
+"""The word index of a store, kept up to date with its views from its catalog.
 
     words = Words(store)
     with store.snapshot() as view:
         found = words.at(view)      # a spector.lexical.view.WordView
 
-The first call takes up what the files of words have (``store.word_files``), and reads every other
-text, 50 to 80 microseconds each; a later one what has changed since.
+The first call loads the word files and reads every other text, 50 to 80 microseconds each; a later
+call reads what has changed since.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from spector.store.words.files import WordFiles
 
 __all__ = ["Words", "aliases_of", "speaker_of"]
 
-#: as bytes: one text that is none must not keep all others from being found
+#: as bytes: one damaged text must not keep all others from being found
 _TEXTS: Final = (
     "SELECT record.id, segment_id, slot, event_ms, CAST(session_id AS BLOB),"
     " CAST(agent_id AS BLOB), CAST(user_id AS BLOB), CAST(text AS BLOB), CAST(role AS BLOB),"
     " CAST(metadata AS BLOB), CAST(source AS BLOB), {seal}"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
-#: texts that are analysed on purpose to have them in the files
+#: texts that a save analyses at most to have them in the files
 _MOST_TO_ANALYSE: Final = 20_000
 _OF: Final = "\x1f"
 _MOST_SLOTS: Final = (1 << 31) - 1
 _ROWS: Final = 1024
-#: places of the catalog that cannot be read before it is given up
+#: unreadable places of the catalog before it is given up
 _MOST_FAILURES: Final = 2000
 
 
 class Words:
-    """Follows one store, and does not keep it. Thread-safe."""
+    """Follows one store by a weak reference. Thread-safe."""
 
     def __init__(
         self, store: Store, *, mark: Callable[[MemoryText], int] | None = None,
@@ -57,11 +57,11 @@ class Words:
     ) -> None:
         """
         Args:
-            mark: what to keep of each memory from its text and who said it, see ``WordIndex``.
-            mark_version: another number whenever ``mark`` may say something else.
+            mark: what to keep of each memory from its text and speaker, see ``WordIndex``.
+            mark_version: changes whenever ``mark`` may return something else.
         """
-        # a writer's store has these words: a strong way back would keep both, and all maps, until
-        # a cycle collector comes by
+        # a writer's store has these words: a strong reference back would keep both, and all maps,
+        # until the next garbage collection
         self._follows = weakref.ref(store)
         self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
         self._kernel, self._key, self._mark = store.kernel, store.uuid, mark
@@ -70,10 +70,10 @@ class Words:
             store.words = self
 
     def at(self, view: View) -> WordView:
-        """The words of a view; call it inside of the snapshot that the view is of.
+        """The words of a view; call it inside the snapshot of the view.
 
         A store in memory has no snapshots: its catalog may be ahead of the view, and a memory that
-        has moved meanwhile may be missing. Then ``Store.moves`` is not what the view knows.
+        has moved meanwhile may be missing. Then ``Store.moves`` differs from the view's.
         """
         return self._index.follow(view.partitions, self._source())
 
@@ -85,10 +85,10 @@ class Words:
     def save(self, store: Store) -> None:
         """Write what has changed, if that is worth it and not much is left to analyse.
 
-        The store's lock is held, so what is written is of the last commit: nothing that was
-        forgotten before is in it.
+        The store's lock is held, so the files are of the last commit and have nothing that was
+        forgotten before.
         """
-        # ``store`` is given: a collector of cycles, which drops both, begins with what is weak
+        # ``store`` is passed, because a garbage collection clears weak references first
         view, slots = store.view(), self._index.slots
         if not self._word_files.can_write or slots is None:
             return
@@ -146,7 +146,7 @@ class _Source:
                 yield from self.texts(segment_id, 0, slots)
 
     def texts(self, segment_id: int, first: int, stop: int) -> Iterator[MemoryText]:
-        """Those that can be read: a damaged page costs the memories on it their words, no more."""
+        """The readable texts of some slots: a damaged page only costs the memories on it."""
         for start in range(first, stop, _ROWS):
             yield from self._readable(segment_id, start, min(start + _ROWS, stop))
 
@@ -165,7 +165,7 @@ class _Source:
         yield from found
 
     def _is_passable(self, error: StoreError) -> bool:
-        """Whether to go on: after damage, unless everything is damaged."""
+        """True to go on after damage, unless there is too much of it."""
         self._failures += 1
         code = getattr(error.__cause__, "sqlite_errorcode", None) or 0
         return self._failures <= _MOST_FAILURES and (
@@ -214,9 +214,9 @@ class _Source:
 
 
 def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
-    """The memory of a row; one with a damaged text has no words, one without a place is none.
+    """The text of a row: no words for a damaged one, None without a valid place.
 
-    Recall shows neither: it verifies what it shows.
+    Recall verifies what it shows, so it shows neither.
     """
     record_id, segment_id, slot, event_ms, *written, seal = row
     if not (_is_place(segment_id) and _is_place(slot) and type(event_ms) is int):
@@ -228,7 +228,7 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     except UnicodeDecodeError:  # one of them is damaged
         session, agent, user, text, role, metadata, source = map(_decoded, written)
     if session:
-        # sessions of two users may bear one name: who shares a scope only partly shares no talk
+        # sessions of two users may have one name, but not one conversation
         session = _OF.join((session, agent or "", user or ""))
     speaker = speaker_of(role, metadata)
     return MemoryText(
@@ -255,7 +255,7 @@ def _is_seal(value: object) -> bool:
 
 
 def aliases_of(metadata_json: object) -> tuple[str, ...]:
-    """The names that metadata give a memory, of their text in the catalog."""
+    """The aliases in the metadata of a memory, from the catalog's JSON."""
     if type(metadata_json) is not str or '"aliases"' not in metadata_json:
         return ()
     try:

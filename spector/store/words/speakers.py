@@ -1,4 +1,4 @@
-"""What the memories of a scope say of who speaks: the newest of a user and of some sessions."""
+"""The newest memories of a user and of some sessions, with their speakers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from spector.store.words.index import speaker_of
 
 __all__ = ["Utterance", "newest_utterances", "spoken_words", "stored_words"]
 
-#: memories of a user, or of a session, that are looked at
+#: memories of a user, or of a session, that are read
 _NEWEST: Final = 256
-#: memories of a store that are looked through for those without a user
+#: memories of a store that are searched for those without a user
 _NEWEST_OF_ALL: Final = 4 * _NEWEST
-#: characters of a text that are looked at
+#: characters of a text that are read
 _CHARS: Final = 2000
 
 _LOOK: Final = (
@@ -31,7 +31,7 @@ _LOOK: Final = (
 
 
 class Utterance(NamedTuple):
-    """A memory as far as it tells who speaks. ``speaker``: of its metadata, else its role."""
+    """A memory and its speaker: the one in its metadata, else its role."""
 
     id: int
     session_id: str | None
@@ -44,7 +44,7 @@ def newest_utterances(
 ) -> list[Utterance]:
     """The newest memories of a user and agent, and of sessions of theirs, by ascending id.
 
-    A bounded look, whatever the store has. What is damaged is passed over.
+    The number of rows read is bounded. Damaged rows are skipped.
     """
     if user_id is None:
         looks: list[tuple[str, int, tuple[Any, ...]]] = [("", _NEWEST_OF_ALL, ())]
@@ -72,11 +72,11 @@ def _decoded(raw: object) -> str | None:
 
 
 def spoken_words(row: Row) -> str:
-    """What is embedded of a memory: its text without the name of its speaker, see `words_of`."""
+    """The text that is embedded for a memory: without the name of its speaker, see `words_of`."""
     return words_of(row.text, speaker_in(row.role, row.metadata))
 
 
 def stored_words(content: Mapping[str, Any]) -> str:
-    """The same of values as the catalog has them, metadata as JSON."""
+    """`spoken_words` of a catalog row, whose metadata is JSON."""
     speaker = speaker_of(content.get("role"), content.get("metadata"))
     return words_of(str(content["text"]), speaker)
