@@ -29,7 +29,7 @@ from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
 from spector.parts import Access, Lifetime, Parts
-from spector.process import Calls, entry, let_all_go
+from spector.process import Calls, drop_all_caches, entry
 from spector.providers import CachedEmbedder, Embedder, ImportanceScorer, embedded, resolve
 from spector.recall import Recaller
 from spector.records import Purged
@@ -141,7 +141,7 @@ def _make_parts(
     searcher = Searcher(router, kernel, single, config, embed=embed)
     access, listing = Access(path, mode, opened), Listing(router, finder, config)
     keeper = Keeper(router, config, checked, [
-        searcher.drop_caches, let_all_go, partial(_empty_embedding_cache, embedder)
+        searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder)
     ])  # fmt: skip
     sleeper = Sleeper(
         calls, router, config, checked, ensure=access.ensure, empty_caches=keeper.empty_caches

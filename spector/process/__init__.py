@@ -5,8 +5,8 @@ from __future__ import annotations
 from spector.process import exit
 from spector.process.caches import (
     KEEPERS,
+    drop_all_caches,
     keeps,
-    let_all_go,
 )
 from spector.process.calls import (
     Calls,
@@ -55,6 +55,7 @@ __all__ = [
     "calls_here",
     "completed",
     "drop",
+    "drop_all_caches",
     "each_elsewhere",
     "elsewhere",
     "entry",
@@ -63,7 +64,6 @@ __all__ = [
     "is_short_of_memory",
     "keeps",
     "kind_of",
-    "let_all_go",
     "managed",
     "open_given",
     "postpone",

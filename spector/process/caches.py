@@ -10,7 +10,7 @@ from weakref import WeakSet
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
-__all__ = ["KEEPERS", "Keeper", "keeps", "let_all_go"]
+__all__ = ["KEEPERS", "Keeper", "drop_all_caches", "keeps"]
 
 _Answer = TypeVar("_Answer")
 
@@ -18,7 +18,7 @@ _Answer = TypeVar("_Answer")
 class Keeper(Protocol):
     """An object that keeps words of texts."""
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         """Drop them all."""
 
 
@@ -38,9 +38,9 @@ def keeps(most: int) -> Callable[[Callable[..., _Answer]], _lru_cache_wrapper[_A
     return kept
 
 
-def let_all_go() -> None:
+def drop_all_caches() -> None:
     """Drop all cached words, because some were erased."""
     for cache in _CACHES:
         cache.cache_clear()
     for keeper in list(KEEPERS):
-        keeper.let_go()
+        keeper.drop_caches()

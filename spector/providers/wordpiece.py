@@ -99,7 +99,7 @@ class WordPiece:
         self._cache_lock = threading.Lock()
         KEEPERS.add(self)
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         """Clear the cache."""
         with self._cache_lock:
             self._cache.clear()

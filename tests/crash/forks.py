@@ -259,7 +259,7 @@ def _stuck(memory: spector.Memory, verbs: list[Callable[[], object]]) -> list[st
     prepared, begun = iter(memory), iter(memory)
     next(begun)
     store = memory._parts.store
-    of_store = walk(store, memory._tier_name, "1", ())
+    of_store = walk(store, memory._parts.finder.tier_name, "1", ())
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:

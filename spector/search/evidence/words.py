@@ -45,7 +45,7 @@ class LexicalChannel:
     def drop_caches(self) -> None:
         """Keep nothing of what is in the stores."""
         for words in self._words:
-            words.let_go()
+            words.drop_caches()
         self._known = [None] * len(self._words)
 
     def at(self, snap: Snapshot) -> tuple[WordView, ...]:

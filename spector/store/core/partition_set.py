@@ -205,7 +205,7 @@ class PartitionSet:
         self.by_id.clear()
         self.groups.clear()
         self._shown, self._position = [], {}
-        self.indexes.let_go()
+        self.indexes.release()
         self.tiers = {}  # tiers, which may refer to the store
         if not self.files.durable:  # slabs of memory
             for name in self.files.listing():

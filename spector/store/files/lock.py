@@ -316,7 +316,7 @@ _registering = threading.RLock()
 _of_parents: dict[_Identity, int] = {}
 
 
-def _let_go_in_child() -> None:
+def _release_in_child() -> None:
     """Release inherited locks: a child that outlives its parent must not keep the store locked."""
     global _locks, _registering
     _registering = threading.RLock()
@@ -328,4 +328,4 @@ def _let_go_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(after_in_child=_release_in_child)

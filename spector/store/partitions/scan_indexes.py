@@ -130,7 +130,7 @@ class Indexes:
         """Drop a partition that is gone."""
         self.behind.pop(segment_id, None)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Drop the queue and the shared centres when the store is closed."""
         self.behind.clear()
         self._centres.clear()

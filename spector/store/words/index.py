@@ -77,7 +77,7 @@ class Words:
         """
         return self._index.follow(view.partitions, self._source())
 
-    def let_go(self) -> None:
+    def drop_caches(self) -> None:
         """Give the memory of the index back. It begins anew when it is asked again."""
         self._word_files.forget()
         self._index = self._make_index()
