@@ -18,9 +18,9 @@ from spector.knowledge.facts import (
     plan_fact,
     sentence,
 )
-from spector.knowledge.keys import concept_key, entity_uri, fact_key, folded, normalized_tokens
-from spector.knowledge.payloads import PAYLOAD_FACETS, decode, encode
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
+from spector.language.words import concept_key, entity_uri, fact_key, folded, normalized_tokens
+from spector.store.payloads import PAYLOAD_FACETS, decode, encode
 
 __all__ = [
     "PAYLOAD_FACETS",

@@ -12,8 +12,8 @@ from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from spector.knowledge.changes import Changes
-from spector.knowledge.keys import folded
 from spector.knowledge.reader import KnowledgeReader, ids_in
+from spector.language.words import folded
 
 __all__ = ["Derived", "derived_of", "plan_new_words", "plan_other_user"]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from spector.knowledge.changes import Changes, New
-from spector.knowledge.keys import entity_uri, folded
 from spector.knowledge.reader import KnowledgeReader
+from spector.language.words import entity_uri, folded
 
 __all__ = ["ENTITY_NAMES", "plan_alias", "plan_mentions", "plan_merge", "plan_split"]
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
-from spector.knowledge.keys import fact_key, folded
 from spector.knowledge.reader import KnowledgeReader
+from spector.language.words import fact_key, folded
 
 __all__ = ["MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "is_single_valued", "plan_fact", "sentence"]
 

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from spector.clock import from_ms
-from spector.knowledge.payloads import decode
 from spector.records import Edge, RelationKind
 from spector.store.payloads import (
     Connection,
     PayloadTable,
     count_of,
+    decode,
     edge_columns,
     rows_of,
     table_named,

@@ -10,6 +10,7 @@ from spector.records.erasure import (
     Verification,
 )
 from spector.records.graph import (
+    BUILTIN_KINDS,
     Activation,
     Assessment,
     Edge,
@@ -53,6 +54,7 @@ from spector.records.reports import (
 
 __all__ = [
     "ALIAS_CHARS",
+    "BUILTIN_KINDS",
     "MAX_PROBLEMS",
     "MOST_ALIASES",
     "NOT_GIVEN",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["Activation", "Assessment", "Edge", "Reached", "RelationKind"]
+__all__ = ["BUILTIN_KINDS", "Activation", "Assessment", "Edge", "Reached", "RelationKind"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,34 @@ class RelationKind:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {each: getattr(self, each) for each in self.__slots__}
+
+
+def _kinds() -> tuple[RelationKind, ...]:
+    def plain(*names: str) -> Iterable[RelationKind]:
+        return (RelationKind(name=each) for each in names)
+
+    return (
+        RelationKind(name="related_to", symmetric=True, prunable=True, priority=0),
+        RelationKind(name="similar_to", symmetric=True, prunable=True, priority=0),
+        RelationKind(name="same_entity", symmetric=True, prunable=True, priority=1),
+        RelationKind(name="elaborates", prunable=True, priority=2),
+        RelationKind(name="supersedes"),
+        RelationKind(name="contradicts", symmetric=True),
+        RelationKind(name="causes", inverse="caused_by"),
+        RelationKind(name="followed_by", inverse="preceded_by"),
+        RelationKind(name="supports", inverse="supported_by"),
+        RelationKind(name="has_part", inverse="part_of"),
+        *plain("is_a", "property_of", "predicts", "phase_locked_to"),
+        RelationKind(name="trends_with", symmetric=True),
+        RelationKind(name="correlates_with", symmetric=True),
+        *plain("derived_from", "instance_of", "statistically_confirms", "quantifies"),
+        *plain("computed_from", "informs", "associates"),
+        RelationKind(name="temporally_correlates", symmetric=True),
+    )
+
+
+#: kinds that every store knows
+BUILTIN_KINDS: Final = _kinds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

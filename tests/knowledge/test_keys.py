@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.knowledge.keys import (
+from spector.language.words import (
     concept_key,
     entity_uri,
     fact_key,

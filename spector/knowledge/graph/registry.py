@@ -12,39 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from spector.errors import InvalidInputError, UnknownRelationError
-from spector.records import RelationKind
+from spector.records import BUILTIN_KINDS, RelationKind
 
 __all__ = ["BUILTIN_KINDS", "Registry"]
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-
-
-def _kinds() -> tuple[RelationKind, ...]:
-    def plain(*names: str) -> Iterable[RelationKind]:
-        return (RelationKind(name=each) for each in names)
-
-    return (
-        RelationKind(name="related_to", symmetric=True, prunable=True, priority=0),
-        RelationKind(name="similar_to", symmetric=True, prunable=True, priority=0),
-        RelationKind(name="same_entity", symmetric=True, prunable=True, priority=1),
-        RelationKind(name="elaborates", prunable=True, priority=2),
-        RelationKind(name="supersedes"),
-        RelationKind(name="contradicts", symmetric=True),
-        RelationKind(name="causes", inverse="caused_by"),
-        RelationKind(name="followed_by", inverse="preceded_by"),
-        RelationKind(name="supports", inverse="supported_by"),
-        RelationKind(name="has_part", inverse="part_of"),
-        *plain("is_a", "property_of", "predicts", "phase_locked_to"),
-        RelationKind(name="trends_with", symmetric=True),
-        RelationKind(name="correlates_with", symmetric=True),
-        *plain("derived_from", "instance_of", "statistically_confirms", "quantifies"),
-        *plain("computed_from", "informs", "associates"),
-        RelationKind(name="temporally_correlates", symmetric=True),
-    )
-
-
-#: kinds that every store knows
-BUILTIN_KINDS: Final = _kinds()
 
 
 class Registry:

@@ -23,6 +23,7 @@ from spector.store.core import TierFiles
 from spector.store.files import LOCK_NAME, Files, Raw, is_io_error, read_durable_mark, read_raw
 from spector.store.integrity.check_catalog import check_catalog, check_words
 from spector.store.integrity.check_disk import check_disk
+from spector.store.integrity.check_knowledge import check_knowledge
 from spector.store.integrity.check_records import Expected, check_partition
 from spector.store.integrity.findings import Findings
 from spector.store.integrity.lost_commits import broken_log, lost_by_mark, lost_in_log
@@ -73,6 +74,7 @@ def check_files(
             if segments is not None:
                 _check_segments(db, files, meta, segments, tiers, found, progress, unsynced)
             check_words(db, catalog, found)
+            check_knowledge(db, found)
             with found.surviving():
                 rows = catalog.segments(db)
                 _check_unknown(files, rows, found, meta["uuid"], unsynced=unsynced)

@@ -17,25 +17,34 @@ from spector.store.payloads.rows import (
     rows_of,
     tables_in,
 )
+from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
+from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode, encode, words_in
 from spector.store.payloads.tables import Column, PayloadTable
 
 __all__ = [
     "KNOWLEDGE_MINOR",
+    "PAYLOAD_FACETS",
     "PAYLOAD_TABLES",
+    "SORTS",
+    "TIER_OF_SORT",
     "Column",
     "Connection",
     "PayloadTable",
     "count_of",
     "damaged_row",
+    "decode",
     "delete_owned",
     "delete_rows",
     "edge_columns",
+    "encode",
     "has_tables",
     "make_tables",
     "note_holding",
+    "problems_of_row",
     "put_rows",
     "rows_of",
     "table_named",
     "tables_in",
+    "words_in",
 ]

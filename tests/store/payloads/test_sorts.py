@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spector.errors import InvalidInputError
-from spector.knowledge.payloads import SORTS, decode, encode, words_in
+from spector.store.payloads import SORTS, decode, encode, words_in
 
 VALUES: tuple[Any, ...] = (
     "draft", "summary", "operations", "observer", "Ada", 0.25, 7, True, ["a", "b"], {"n": 1.5},

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import Final
 
-from spector.language.words import plain
+from spector.language.words.unicode import plain
 
 __all__ = ["concept_key", "entity_uri", "fact_key", "folded", "normalized_tokens", "slug"]
 

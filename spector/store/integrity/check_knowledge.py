@@ -1,0 +1,114 @@
+"""The part of a check that reads the tables of knowledge: I21 to I28."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from spector.records import BUILTIN_KINDS
+from spector.store.integrity.findings import Findings
+from spector.store.payloads import (
+    TIER_OF_SORT,
+    PayloadTable,
+    has_tables,
+    problems_of_row,
+    tables_in,
+)
+
+__all__ = ["check_knowledge"]
+
+#: references of one concept in one layer
+_MOST_REFERENCES: Final = 200
+_LIVES_BY: Final = ("mention", "evidence")
+
+
+def check_knowledge(db: sqlite3.Connection, found: Findings) -> None:
+    """Every row of knowledge: its seal, its values, and that what it names is there.
+
+    I21 payload of no memory or of a wrong tier, I22 missing end, I23 relation or weight, I24 key of
+    a fact, I25 values out of range, I26 entity without mention, I27 seal, I28 too many references.
+    """
+    if not has_tables(db):
+        return
+    with found.surviving():
+        _Look(db, found).all()
+
+
+class _Look:
+    def __init__(self, db: sqlite3.Connection, found: Findings) -> None:
+        self._db = db
+        self._found = found
+        #: id -> code of its tier; None of an item
+        self._known: dict[int, int | None] = dict(
+            db.execute(
+                "SELECT record.id, segment.tier FROM record"
+                " LEFT JOIN segment ON segment.id = record.segment_id"
+            )
+        )
+        self._kinds = {each.name for each in BUILTIN_KINDS}
+        self._sorts: dict[int, str] = {}
+        self._alive: set[int] = set()
+        self._references: Counter[tuple[int, str]] = Counter()
+
+    def all(self) -> None:
+        """Every table; items first, because others name them."""
+        tables = sorted(tables_in(self._db), key=lambda each: each.name != "item")
+        for item_id, sort, text in self._db.execute("SELECT item_id, sort, json FROM item"):
+            if isinstance(item_id, int):
+                self._known.setdefault(item_id, None)
+                self._sorts[item_id] = sort
+                self._register(text)
+        for table in tables:
+            with self._found.surviving():
+                for stored in self._db.execute(f"SELECT * FROM {table.name}"):
+                    self._row(table, stored)
+        for item_id, sort in sorted(self._sorts.items()):
+            if sort in ("entity", "association") and item_id not in self._alive:
+                self._add("I26", item_id, f"no memory is left of the {sort}")
+        for (concept, kind), count in sorted(self._references.items()):
+            if count > _MOST_REFERENCES:
+                layer = kind.partition(":")[2]
+                self._add("I28", concept, f"{count} references in {layer}")
+
+    def _register(self, text: object) -> None:
+        """Note a registered relation; also of a damaged row, which is one problem and not two."""
+        try:
+            about = json.loads(str(text))
+            if "symmetric" in about:
+                self._kinds.add(str(about["name"]))
+        except (ValueError, TypeError, KeyError):
+            return  # its row is reported
+
+    def _row(self, table: PayloadTable, stored: tuple[Any, ...]) -> None:
+        row, problem = table.read(stored)
+        first = row[table.owners[0]]
+        owner = first if isinstance(first, int) else None
+        if problem is not None:
+            self._add("I27", owner, f"a row of {table.name} is damaged: {problem}")
+            if table.name == "link" and owner is not None:
+                self._alive.add(owner)
+            return
+        for name in table.owners:
+            if row[name] not in self._known:
+                code = "I21" if table.name in ("payload", "fact") else "I22"
+                self._add(code, owner, f"a row of {table.name} names {row[name]}, which is gone")
+        sort = "fact" if table.name == "fact" else str(row.get("sort"))
+        tier = self._known.get(owner) if owner is not None else None
+        if table.name in ("payload", "fact") and tier != TIER_OF_SORT.get(sort, tier):
+            self._add("I21", owner, f"a {sort} lies in a wrong tier")
+        for code, message in problems_of_row(table.name, row, self._kinds):
+            self._add(code, owner, message)
+        if table.name == "link":
+            self._link(row)
+
+    def _link(self, row: Mapping[str, Any]) -> None:
+        if row["kind"] in _LIVES_BY:
+            self._alive.add(row["a"])
+        if row["kind"].startswith("reference:") and row["n"] is not None:
+            self._references[row["a"], row["kind"]] += 1
+
+    def _add(self, code: str, record_id: int | None, message: str) -> None:
+        self._found.catalog(code, f"memory {record_id}: {message}", record_id)
