@@ -78,10 +78,10 @@ def _trend(x: np.ndarray, days: Sequence[float] | None) -> tuple[float, float]:
     if t.shape != x.shape or not np.isfinite(t).all():
         raise InvalidInputError("days must be as many finite numbers as values", hint="")
     t, y = t - t.mean(), x - x.mean()
-    tt, yy = float(t @ t), float(y @ y)
+    tt, yy = float((t * t).sum()), float((y * y).sum())
     if tt == 0.0:
         return 0.0, 0.0
-    slope = float(t @ y) / tt
+    slope = float((t * y).sum()) / tt
     return slope, 0.0 if yy == 0.0 else min(1.0, slope * slope * tt / yy)
 
 

@@ -53,7 +53,7 @@ class EmbedderTests:
         vectors = embedder.embed(list(self.texts))
         assert vectors.dtype == np.float32
         assert vectors.shape == (len(self.texts), embedder.dim)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-4)
+        np.testing.assert_allclose(np.square(vectors).sum(axis=1), 1.0, atol=2e-4)
 
     def test_no_texts_give_no_rows(self) -> None:
         embedder = self.make_embedder()
@@ -81,7 +81,7 @@ class EmbedderTests:
             except EmbeddingError:
                 continue
             assert np.isfinite(vectors).all()
-            assert np.linalg.norm(vectors[0]) > 0
+            assert np.abs(vectors[0]).max() > 0
 
     def test_threads_may_share_it(self) -> None:
         embedder = self.make_embedder()

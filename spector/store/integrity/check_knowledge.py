@@ -34,12 +34,11 @@ def check_knowledge(db: sqlite3.Connection, found: Findings) -> None:
     if not has_tables(db):
         return
     with found.surviving():
-        _Look(db, found).all()
+        _Look(db, found).all(db)
 
 
 class _Look:
     def __init__(self, db: sqlite3.Connection, found: Findings) -> None:
-        self._db = db
         self._found = found
         #: id -> code of its tier; None of an item
         self._known: dict[int, int | None] = dict(
@@ -53,17 +52,17 @@ class _Look:
         self._alive: set[int] = set()
         self._references: Counter[tuple[int, str]] = Counter()
 
-    def all(self) -> None:
+    def all(self, db: sqlite3.Connection) -> None:
         """Every table; items first, because others name them."""
-        tables = sorted(tables_in(self._db), key=lambda each: each.name != "item")
-        for item_id, sort, text in self._db.execute("SELECT item_id, sort, json FROM item"):
+        tables = sorted(tables_in(db), key=lambda each: each.name != "item")
+        for item_id, sort, text in db.execute("SELECT item_id, sort, json FROM item"):
             if isinstance(item_id, int):
                 self._known.setdefault(item_id, None)
                 self._sorts[item_id] = sort
                 self._register(text)
         for table in tables:
             with self._found.surviving():
-                for stored in self._db.execute(f"SELECT * FROM {table.name}"):
+                for stored in db.execute(f"SELECT * FROM {table.name}"):
                     self._row(table, stored)
         for item_id, sort in sorted(self._sorts.items()):
             if sort in ("entity", "association") and item_id not in self._alive:
