@@ -14,8 +14,8 @@ _GROUND: Final = ("errors", "layout", "clock", "config", "records", "process")
 #: whatever has a part in getting a byte onto the disk and back. ``memory`` and ``api`` only hand
 #: calls on; the rows about every verb name them
 _DURABLE: Final = (
-    *_GROUND, "store", "tiers", "lexical", "kernel", "native", "write", "upkeep", "sleep",
-    "assembly", "parts",
+    *_GROUND, "store", "tiers", "lexical", "kernel", "native", "knowledge", "write", "upkeep",
+    "sleep", "assembly", "parts",
 )  # fmt: skip
 #: names that stand for several rooms
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
@@ -23,7 +23,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "durable": _DURABLE,
     "engine": (
         *_DURABLE, "arguments", "search", "recall", "language", "providers", "exchange", "messages",
-        "forgetting", "knowledge", "facets", "memory", "api",
+        "forgetting", "facets", "memory", "api",
     ),
 }  # fmt: skip
 
