@@ -122,10 +122,13 @@ Luna adında bir kedim var. -> user | has | bir kedi
 Babam emekli. -> user's baba | works_as | emekli
 Uzun uçuşlarda cam kenarını tercih ederim. -> user | prefers | cam kenarı
 Sabahları kahve içiyorum. -> user | drinks | kahve
+Ayranı içmem. -> user | not drinks | Ayranı
+Kahveyi içmem. -> user | not drinks | Kahve
+Ece Kerem'le evli. -> Ece | married_to | Kerem
 Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize
-Sanırım portu 8443. -> portu | is | 8443
+Sanırım sunucunun portu 8443. -> sunucu | port | 8443
 """
 
 STATES_NOTHING = """
@@ -186,6 +189,16 @@ Yaşım küçük.
 Telefonum çaldı.
 Sürüm çıktı.
 Fiyatı yüksek.
+Portu 8443.
+Sonra New York'a taşındı.
+Okul bittikten sonra Van'a taşındı.
+Annesi öğretmen.
+Yakubu Gowon, Nijeryalı asker.
+Gerçek adı Selin.
+Atom numarası 67.
+4 yaşındayken resim yaptı.
+Ev sahibi olarak İtalya seçildi.
+Başkenti Graz.
 Fiyatı ne kadar?
 Rengi güzel.
 Sevdim.

@@ -29,6 +29,13 @@ _ORDER: Final[tuple[Modality, ...]] = (
 )
 #: verbs of becoming: what stands before them is a value
 _BECOMES: Final = frozenset(("ol", "boşan", "evlen"))
+#: frames whose subject has its own case ending; others begin a sentence
+_ANYWHERE: Final = frozenset(("tr:slot", "tr:has"))
+#: what is said of others than the speaker; their deeds are told in too many ways
+_OF_OTHERS: Final = frozenset(
+    """lives_in works_as works_at likes prefers uses drinks eats plays speaks studies
+    has married_to born_in born_on grew_up_in supports""".split()
+)
 _THINGS: Final = frozenset(("uses", "runs_on", "port", "works_at"))
 _ADDS: Final = frozenset(("ayrica", "bir", "daha"))
 
@@ -38,12 +45,15 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     nouns = nouns_of(sentence.words)
     whole = _modality(sentence, nouns)
     pending: list[list[Noun]] = []
+    opens = True
     for part in clauses(nouns):
         if not part:
             continue
         if part[0].text == "su" and len(part) > 1 and part[1].text.startswith("an"):
             part = part[2:] or part
-        made = list(_clause(part, pending, text))
+        made = [each for each in _clause(part, pending, text)
+                if opens or each.owner or each.frame in _ANYWHERE]
+        opens = bool(made)
         for draft in made:
             changed = draft.changed or any(noun.text in tables.CHANGES for noun in part)
             added = draft.added or _adds(part)
@@ -135,6 +145,8 @@ def _frame(
     if frame.now and form.tense != "present":
         return
     if subject.thing and frame.predicate not in _THINGS:
+        return
+    if not subject.owner and frame.predicate not in _OF_OTHERS:
         return
     end = len(part) - 1
     if frame.preverb:

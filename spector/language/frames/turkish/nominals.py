@@ -24,6 +24,7 @@ _COMPOUNDS: Final = frozenset(
     """muhendisi uzmani danismani analisti gelistiricisi tasarimcisi ogretmeni memuru
     operatoru teknisyeni doktoru muduru hekimi gorevlisi""".split()
 )
+_AGED: Final = frozenset(("yasinda", "yasindayim", "yasindayiz", "yasindadir"))
 _MARITAL_FORMS: Final = {
     **{plain(word): (3, kept) for word, kept in tables.MARITAL.items()},
     **{form: (1, kept) for word, kept in tables.MARITAL.items() for form in person_forms(word)},
@@ -56,7 +57,7 @@ def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     made: Draft | None
     if last.text in ("var", "yok", "vardi", "vardir", "yoktur"):
         made = _has(body, text)
-    elif last.text.startswith("yasinda"):
+    elif last.whole in _AGED:
         made = _age(body, text)
     else:
         made = (
@@ -136,10 +137,17 @@ def _married(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
     stem = noun.raw if end == at - 1 and end else strip_case(noun.raw, noun.suffix, "ins")
     if stem is None or not noun.capital or end < 1:
         return None
-    who = _who(part, end - 1, 1, text) if person == 1 else subject_of(part, text)
-    if who is None:
-        return None
-    return _made(part, end - 1, who, "married_to", stem, "tr:married")
+    first = end - 1
+    while first > 0 and part[first - 1].capital and not part[first - 1].suffix and (
+        part[first - 1].text not in tables.ADVERBS and (person == 1 or first > 1)
+    ):
+        first -= 1
+    who = _who(part, first, person, text)
+    draft = _made(part, end - 1, who, "married_to", trimmed(part, first, end, stem, text),
+                  "tr:married")
+    if draft is not None:
+        draft.object_span = (part[first].start, noun.end)
+    return draft
 
 
 def _role(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
@@ -153,6 +161,8 @@ def _role(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
     else:
         stem = strip_copula(noun.raw, noun.suffix)
     compound = first > 0 and plain(stem) in _COMPOUNDS
+    if compound and strip_case(part[first - 1].raw, part[first - 1].suffix, "gen") is not None:
+        return None
     if compound and part[first - 1].kind == "word" and part[first - 1].text not in tables.ADVERBS:
         first -= 1
     who = _who(part, first, person, text)

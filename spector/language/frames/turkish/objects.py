@@ -72,7 +72,9 @@ def object_before(
         if noun.suffix:
             return []
     elif frame.case == "bare":
-        stem = None if noun.suffix else noun.raw
+        stem = None if noun.suffix or _is_case_marked(noun) else noun.raw
+        if stem is not None and noun.text.endswith(("yi", "yu")):
+            stem = strip_case(noun.raw, "", "acc") or stem
     elif frame.case == "ins":
         stem, end, noun = _with(part, end)
     else:
@@ -81,7 +83,9 @@ def object_before(
     if stem is None or not _fits(noun, stem, frame):
         return []
     first = _first(part, end, floor, noun)
-    if first < 0:
+    if first < 0 or (not subject.owner and any(
+        each.text not in tables.ADVERBS for each in part[floor:first]
+    )):
         return []
     replaced = _source(part, first, floor) if frame.changes else None
     if replaced is not None:
@@ -110,6 +114,12 @@ def _birth(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None
 def _is(noun: Noun, case: Case) -> bool:
     return strip_case(noun.raw, noun.suffix, case) is not None and (
         case == "acc" or strip_case(noun.raw, noun.suffix, "acc") is None)
+
+
+def _is_case_marked(noun: Noun) -> bool:
+    """Whether a word without an apostrophe is no bare object: "şeklinde", "kopyasını"."""
+    return noun.text.endswith(("sini", "sunu", "larini", "lerini")) or (len(noun.raw) > 4 and (
+        strip_case(noun.raw, "", "loc") is not None or strip_case(noun.raw, "", "abl") is not None))
 
 
 def _with(part: Sequence[Noun], end: int) -> tuple[str | None, int, Noun]:
@@ -212,6 +222,8 @@ def _listed(
             return []
         noun = words[-1]
         stem: str | None = noun.raw
+        if strip_case(noun.raw, noun.suffix, "gen") is not None and noun.text.endswith("n"):
+            return []
         if frame.case in ("acc", "dat", "abl", "loc"):
             stem = strip_case(noun.raw, noun.suffix, frame.case)  # type: ignore[arg-type]
             stem = stem or (noun.raw if not noun.suffix else None)

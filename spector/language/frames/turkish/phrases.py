@@ -126,10 +126,20 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
         part[end].kind == "word"
     ) and not _has_case(part[end]):
         end += 1
-    if end > at and end < len(part) and part[at].text not in tables.PRONOUNS:
-        span = (part[at].start, part[end - 1].stop)
+    if end > at and end < len(part) and part[at].text not in tables.PRONOUNS and (
+        part[end - 1].text not in tables.PLACE_PARTS and not _is_kin_of_another(part[end - 1])
+    ):
+        named = end
+        if end - at > 1 and part[end - 1].text.endswith(("li", "lu")):
+            named -= 1  # "Felix İsviçreli fizikçi"
+        span = (part[at].start, part[named - 1].stop)
         return Subject(0, text[span[0] : span[1]], span, end)
     return None
+
+
+def _is_kin_of_another(noun: Noun) -> bool:
+    """Whether a word is "his mother", "her aunt": nobody that is named."""
+    return noun.text in tables.KIN_OF_OTHERS
 
 
 def _has_case(noun: Noun) -> bool:

@@ -20,8 +20,17 @@ _FAVOURITE: Final = frozenset(("sevdigim", "sevdigi", "begendigim", "begendigi")
 _AMOUNTS: Final = frozenset(
     """age price budget salary port phone version height weight shoe_size""".split()
 )
-_FINITE: Final = ("yor", "yorum", "yoruz", "yorlar", "acak", "ecek", "acagim", "ecegim", "mali",
-                  "meli", "misim", "musum", "lim", "sin", "sun", "mak", "mek")
+_COPULAS: Final = frozenset(("", "dir", "dur", "tir", "tur", "im", "yim", "de", "da", "te", "ta"))
+#: slots of things that stand behind the thing without any ending: "API sürümü"
+_OF_THINGS: Final = frozenset(
+    """version port password price capacity limit status host budget deadline
+    scheduled_for url start_time owner timeout""".split()
+)
+_NO_VALUES: Final = tables.POSTPOSITIONS | tables.PRONOUNS | {"olarak"}
+_FINITE: Final = (
+    "mis", "mus", "yor", "yorum", "yoruz", "yorlar", "acak", "ecek", "acagim", "ecegim", "mali",
+    "meli", "misim", "musum", "lim", "sin", "sun", "mak", "mek",
+)
 _PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda semtinde".split())
 #: participle and noun -> predicate
 _RELATIVES: Final = {
@@ -130,7 +139,7 @@ def _valued(
     owner = owner_before(part, first, text)
     prefix = part[:first] if owner is None else part[: owner[3]]
     thing = [noun for noun in prefix if noun.text not in tables.ADVERBS]
-    if owner is None and person == 3 and _is_bare(thing, prefix):
+    if owner is None and person == 3 and predicate in _OF_THINGS and _is_bare(thing, prefix):
         owner = (0, text[thing[0].start : thing[-1].end], (thing[0].start, thing[-1].end), 0)
         thing = []
     if thing or person == 2:
@@ -140,10 +149,12 @@ def _valued(
         who = Subject(1, "", name_span, begin)
     elif owner is None:
         who = Subject(0, text[name_span[0] : name_span[1]], name_span, begin)
-        if predicate in ("is_named", "age", "works_as", "lives_in", "colour", "size"):
-            return None
+        if begin - at == 1 and noun != "veritaban":
+            return None  # "its port": of a thing that is not named
         predicate = "is"
-    elif owner[0] == 1 and not owner[1]:
+    elif (owner[0] == 1 and not owner[1]) or (predicate == "phone" and noun == "numara" and not (
+        owner[0]
+    )):
         return None
     else:
         who = Subject(owner[0], owner[1], owner[2], begin)
@@ -157,6 +168,7 @@ def _is_bare(thing: Sequence[Noun], prefix: Sequence[Noun]) -> bool:
     """Whether a noun in one or two words stands before its slot: "API sürümü", "wifi şifresi"."""
     return 1 <= len(thing) <= 2 and list(prefix[-len(thing) :]) == list(thing) and not any(
         noun.suffix or noun.kind != "word" or noun.text in tables.PRONOUNS
+        or noun.text.endswith(("erek", "arak", "ken", "ip", "up"))
         or noun.text in tables.KIN for noun in thing
     )
 
@@ -196,6 +208,10 @@ def _with_value(
 
 def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
     last = value[-1]
+    if any(noun.suffix for noun in value[:-1]) or last.suffix not in _COPULAS or any(
+        noun.text in _NO_VALUES for noun in value
+    ):
+        return False
     if (last.text.endswith(_FINITE) and not last.capital) or last.text in tables.VERB_FORMS or (
         last.text in ("var", "yok") or last.text in tables.PRONOUNS
     ):
@@ -236,7 +252,7 @@ def _favourite(part: list[Noun], text: str) -> Draft | None:
         if stem is None:
             return None
         own, word = person == 1, plain(stem)
-    elif noun.text.endswith(("lar", "ler")):
+    elif noun.text.endswith(("lar", "ler", "dan", "den", "tan", "ten")):
         return None
     who = Subject(1, "", (part[begin].start, part[at].stop), at + 2)
     first = begin

@@ -8,9 +8,10 @@ from spector.language.frames.turkish.suffixes import Form, person_forms, possess
 from spector.language.words import plain
 
 __all__ = [
-    "ADVERBS", "CONDITIONS", "CONJUNCTIONS", "DIETS", "EMPTY", "HEDGES", "KIN", "MARITAL", "NOUNS",
-    "NUMBERS", "OWNED", "POSTPOSITIONS", "PRONOUNS", "PROVINCES", "QUESTIONS", "REPORTS", "ROLES",
-    "ROLE_FORMS", "VERBS", "VERB_FORMS", "VerbFrame",
+    "ADVERBS", "CONDITIONS", "CONJUNCTIONS", "DIETS", "EMPTY", "HEDGES", "KIN", "KIN_OF_OTHERS",
+    "MARITAL", "NOUNS", "NUMBERS", "OWNED", "PLACE_PARTS", "POSTPOSITIONS", "PRONOUNS",
+    "PROVINCES", "QUESTIONS", "REPORTS", "ROLES", "ROLE_FORMS", "VERBS", "VERB_FORMS",
+    "VerbFrame",
 ]
 
 
@@ -145,6 +146,18 @@ OWNED: Final[dict[str, str]] = {
     for person, form in possessed(noun)
     if person == 1
 }
+KIN_OF_OTHERS: Final = frozenset(
+    form
+    for noun in """anne baba eş karı koca kardeş abla abi oğul/oğl kız kuzen teyze hala dayı amca
+        dede nine yeğen arkadaş komşu""".split()
+    for person, form in possessed(noun)
+    if person == 3
+)
+#: first words of the names of places: "New York'a" has no subject
+PLACE_PARTS: Final = frozenset(
+    """new san santa los las st saint el al la le de da guney kuzey dogu bati orta tel
+    hong kuala rio buenos port cape fort yeni sri abu kara ak buyuk kucuk asagi yukari""".split()
+)
 ROLES: Final = frozenset(
     """öğretmen doktor hemşire avukat mühendis aşçı garson şoför pilot polis asker hakim
     savcı mimar eczacı veteriner diş-hekimi hekim gazeteci yazar şair ressam müzisyen
@@ -196,8 +209,9 @@ QUESTIONS: Final = frozenset(
 )
 CONDITIONS: Final = frozenset("eger sayet keske olsa olsaydi olursa diyelim varsayalim".split())
 REPORTS: Final = frozenset(
-    """diyor dedi diyorlar dediler soyledi soyluyor soylemis demis iddia duydum duymus
-    gore saniyor dusunuyor anlatti anlatiyor belirtti acikladi""".split()
+    """demistir demisti diye anlatir soyler diyor dedi diyorlar dediler soyledi soyluyor
+    soylemis demis iddia duydum duymus gore saniyor dusunuyor anlatti anlatiyor belirtti
+    acikladi""".split()
 )
 HEDGES: Final = frozenset(
     """belki galiba sanirim herhalde muhtemelen olabilir sanki umarim bence zannederim""".split()
