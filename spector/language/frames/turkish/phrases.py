@@ -138,7 +138,7 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
 
 
 def _is_kin_of_another(noun: Noun) -> bool:
-    """Whether a word is "his mother", "her aunt": nobody that is named."""
+    """Whether a word is "his mother", "her aunt": a person without a name."""
     return noun.text in tables.KIN_OF_OTHERS
 
 
