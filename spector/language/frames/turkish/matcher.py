@@ -31,7 +31,7 @@ _ORDER: Final[tuple[Modality, ...]] = (
 _BECOMES: Final = frozenset(("ol", "boşan", "evlen"))
 #: frames whose subject has its own case ending; others begin a sentence
 _ANYWHERE: Final = frozenset(("tr:slot", "tr:has"))
-#: what is said of others than the speaker; their deeds are told in too many ways
+#: predicates of others than the speaker: what they did has too many wordings
 _OF_OTHERS: Final = frozenset(
     """lives_in works_as works_at likes prefers uses drinks eats plays speaks studies
     has married_to born_in born_on grew_up_in supports""".split()
