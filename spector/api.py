@@ -21,7 +21,7 @@ from spector.messages import checks_arguments, items_of
 from spector.process import completed, entry
 from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
-from spector.store.backup import Place, building, copy_store
+from spector.store.backup import Destination, building, copy_store
 from spector.store.catalog import CATALOG_NAME
 from spector.store.files import DiskFiles, WriterLock, without_writer
 from spector.store.integrity import check_settled, check_unopened
@@ -178,7 +178,7 @@ def repair(
     started = time.perf_counter()
     parse_callback(progress, "progress")
     where, named = parse_directory(path, "path"), parse_directory(dest, "dest")
-    files, place = DiskFiles(where), Place.at(named)
+    files, place = DiskFiles(where), Destination.at(named)
     named = os.path.abspath(named)  # now: the current directory may be renamed meanwhile
     if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
         raise no_store(files)

@@ -133,7 +133,7 @@ class _Case:
             return texts_of(copy) == self.texts
 
     def _wrong_at_destination(self, killed: bool) -> list[str]:
-        place = places.Place.at(self.copy)
+        place = places.Destination.at(self.copy)
         if not killed and os.path.exists(place.staging) and not self._has_new():
             return ["what was written of the copy is still there"]
         where = self.copy

@@ -314,7 +314,7 @@ def test_what_takes_the_name_of_an_older_copy_meanwhile_is_neither_moved_nor_rem
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.txt").write_text("years of work")
-    place = places.Place.at(str(tmp_path / "copy"))
+    place = places.Destination.at(str(tmp_path / "copy"))
     put(Path(place.aside), precious)
     before = everything(tmp_path)
     with pytest.raises(spector.StoreError, match="previous") as caught:
@@ -408,12 +408,12 @@ def test_a_current_directory_that_is_gone_is_a_typed_error(
 @COPIES
 def test_a_long_name_is_copied_to_and_its_leftovers_are_found(copy: Copy, mind: Path) -> None:
     name = "n" * 240
-    place = places.Place.at(str(mind.parent / name))
+    place = places.Destination.at(str(mind.parent / name))
     os.mkdir(place.staging)
     Path(place.staging, "catalog.db").write_bytes(b"half")
     copy(mind, mind.parent / name)
     assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", name]
-    other = places.Place.at(str(mind.parent / (name + "m")))
+    other = places.Destination.at(str(mind.parent / (name + "m")))
     assert len({place.staging, place.aside, other.staging, other.aside}) == 4
     with pytest.raises(spector.StoreError, match="name too long") as caught:
         copy(mind, mind.parent / ("n" * 256))

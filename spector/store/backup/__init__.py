@@ -6,7 +6,7 @@ from spector.store.backup.copy import (
     copy_store,
 )
 from spector.store.backup.destination import (
-    Place,
+    Destination,
     file_beside,
 )
 from spector.store.backup.staging import (
@@ -15,7 +15,7 @@ from spector.store.backup.staging import (
 )
 
 __all__ = [
-    "Place",
+    "Destination",
     "building",
     "clear",
     "copy_store",

@@ -43,7 +43,7 @@ from spector.layout import (
     PartitionState,
 )
 from spector.records import BackupReport, CheckReport
-from spector.store.backup.destination import Place
+from spector.store.backup.destination import Destination
 from spector.store.backup.directories import put_in_place, put_instead, share
 from spector.store.backup.earlier import (
     NOTES,
@@ -113,7 +113,7 @@ def copy_store(
             " not know to copy",
             hint="upgrade: pip install -U spector",
         )
-    place = Place.at(dest)
+    place = Destination.at(dest)
     with place.explained(store.where):
         place.refuse_harm(store.where)
         request = Request(store, replace=taken_ms is not None, force=force)
@@ -135,7 +135,7 @@ class _Copy:
     """One copy of a store while it is made."""
 
     def __init__(
-        self, store: Store, place: Place, files: DiskFiles, older: EarlierBackup | None,
+        self, store: Store, place: Destination, files: DiskFiles, older: EarlierBackup | None,
         taken_ms: int | None, progress: Progress | None,
     ) -> None:
         self._store = store

@@ -19,10 +19,16 @@ from typing import Final
 
 from spector.arguments import parse_path
 from spector.errors import InvalidInputError, StoreError, StoreExistsError
-from spector.store.backup.directories import Found, look_at, mounted, put_in_place, remove_tree
+from spector.store.backup.directories import (
+    EntryKind,
+    entry_kind,
+    mounted,
+    put_in_place,
+    remove_tree,
+)
 from spector.store.files import identity, translate_os_errors
 
-__all__ = ["Place", "file_beside", "stranger_in"]
+__all__ = ["Destination", "file_beside", "stranger_in"]
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
@@ -36,7 +42,7 @@ _RENAME: Final = "rename it or move it away, or choose another destination"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """A destination, and the names beside it that a copy uses temporarily."""
 
     #: the path of the copy, without symbolic links
@@ -47,7 +53,7 @@ class Place:
     aside: str
 
     @classmethod
-    def at(cls, path: str) -> Place:
+    def at(cls, path: str) -> Destination:
         with translate_os_errors("find", path):  # the current directory may be gone
             target = os.path.realpath(path)
         parent, name = os.path.split(target)
@@ -80,14 +86,15 @@ class Place:
                 f"{self.target} is the current directory, which a copy would replace",
                 hint="go to another directory (cd ..) and name it from there",
             )
-        if look_at(self.target) in (Found.EMPTY, Found.DIRECTORY) and _is_mount(self.target):
+        there = entry_kind(self.target) in (EntryKind.EMPTY, EntryKind.DIRECTORY)
+        if there and _is_mount(self.target):
             raise mounted(self.target)
         for name in (self.staging, self.aside):
             refuse_strange(name)
 
     def is_passed_through(self) -> bool:
         """True when a killed copy, or one being made, has left something beside the destination."""
-        return any(look_at(name) is not Found.NOTHING for name in (self.staging, self.aside))
+        return any(entry_kind(name) is not EntryKind.NOTHING for name in (self.staging, self.aside))
 
     def refuse_taken(self) -> None:
         """Raise when something is at the destination.
@@ -95,12 +102,12 @@ class Place:
         Raises:
             StoreExistsError
         """
-        found = look_at(self.target)
-        if found is Found.DIRECTORY:
+        found = entry_kind(self.target)
+        if found is EntryKind.DIRECTORY:
             raise StoreExistsError(
                 f"{self.target} is not empty", hint="name a directory that does not exist yet"
             )
-        if found is Found.OTHER:
+        if found is EntryKind.OTHER:
             raise StoreExistsError(
                 f"{self.target} is {found.value}", hint="name a directory that does not exist yet"
             )
@@ -110,14 +117,14 @@ class Place:
 
         The caller must hold the lock: another copy may be between the two right now.
         """
-        free = look_at(self.target) in (Found.NOTHING, Found.EMPTY)
-        if free and look_at(self.aside) is not Found.NOTHING:
+        free = entry_kind(self.target) in (EntryKind.NOTHING, EntryKind.EMPTY)
+        if free and entry_kind(self.aside) is not EntryKind.NOTHING:
             refuse_strange(self.aside)
             put_in_place(self.aside, self.target)
 
     def drop_aside(self) -> None:
         """Remove an older copy that a crash has left beside the newer one."""
-        if look_at(self.aside) is not Found.NOTHING:
+        if entry_kind(self.aside) is not EntryKind.NOTHING:
             refuse_strange(self.aside)
             remove_tree(self.aside)
 

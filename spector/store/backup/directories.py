@@ -20,8 +20,16 @@ from spector.errors import StoreError
 from spector.store.files import LOCK_NAME, sync_folder, translate_os_errors
 
 __all__ = [
-    "Found", "is_sole", "look_at", "missing_above", "mounted", "put_in_place", "put_instead",
-    "remove_folders", "remove_tree", "share",
+    "EntryKind",
+    "entry_kind",
+    "is_sole",
+    "missing_above",
+    "mounted",
+    "put_in_place",
+    "put_instead",
+    "remove_folders",
+    "remove_tree",
+    "share",
 ]
 
 _AT_FDCWD = -100
@@ -30,7 +38,7 @@ _MOUNTED = {errno.EBUSY, errno.EXDEV}
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
-class Found(enum.Enum):
+class EntryKind(enum.Enum):
     """What is at a path."""
 
     NOTHING = "nothing"
@@ -39,15 +47,15 @@ class Found(enum.Enum):
     OTHER = "not a directory"
 
 
-def look_at(path: str) -> Found:
+def entry_kind(path: str) -> EntryKind:
     with translate_os_errors("look at", path):
         try:
             status = os.stat(path)
         except FileNotFoundError:
-            return Found.OTHER if os.path.islink(path) else Found.NOTHING
+            return EntryKind.OTHER if os.path.islink(path) else EntryKind.NOTHING
         if not stat.S_ISDIR(status.st_mode):
-            return Found.OTHER
-        return Found.DIRECTORY if os.listdir(path) else Found.EMPTY
+            return EntryKind.OTHER
+        return EntryKind.DIRECTORY if os.listdir(path) else EntryKind.EMPTY
 
 
 def is_sole(path: str) -> bool:

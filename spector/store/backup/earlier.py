@@ -13,8 +13,8 @@ from spector._types import Progress
 from spector.errors import SpectorError, StoreExistsError
 from spector.layout import PartitionState
 from spector.process import managed
-from spector.store.backup.destination import Place, stranger_in
-from spector.store.backup.directories import Found, is_sole, look_at
+from spector.store.backup.destination import Destination, stranger_in
+from spector.store.backup.directories import EntryKind, entry_kind, is_sole
 from spector.store.catalog import (
     CATALOG_NAME,
     Catalog,
@@ -140,7 +140,7 @@ def unchanged_backup(
 
 
 @managed
-def held_backup(place: Place, request: Request) -> Iterator[EarlierBackup | None]:
+def held_backup(place: Destination, request: Request) -> Iterator[EarlierBackup | None]:
     """The backup at the destination, locked; None where the destination is free.
 
     Raises:
@@ -159,16 +159,16 @@ def held_backup(place: Place, request: Request) -> Iterator[EarlierBackup | None
         lock.release()
 
 
-def replaceable_backup(place: Place, request: Request) -> DiskFiles | None:
+def replaceable_backup(place: Destination, request: Request) -> DiskFiles | None:
     """The backup at the destination, or None where it is free. Changes nothing.
 
     Raises:
         StoreExistsError: what is there may not be replaced.
     """
-    found = look_at(place.target)
-    if found in (Found.NOTHING, Found.EMPTY):
+    found = entry_kind(place.target)
+    if found in (EntryKind.NOTHING, EntryKind.EMPTY):
         return None
-    if found is Found.OTHER or not request.replace:
+    if found is EntryKind.OTHER or not request.replace:
         raise _is_taken(place.target, found.value)
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):

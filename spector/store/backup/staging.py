@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from spector.errors import StoreError, StoreExistsError, StoreLockedError
 from spector.process import managed
-from spector.store.backup.destination import Place, refuse_strange
+from spector.store.backup.destination import Destination, refuse_strange
 from spector.store.backup.directories import (
     missing_above,
     put_in_place,
@@ -25,7 +25,7 @@ __all__ = ["building", "clear", "staged"]
 
 
 @managed
-def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
+def building(place: Destination) -> Iterator[tuple[DiskFiles, WriterLock]]:
     """An empty directory with its lock, which is moved to the destination at the end of the block.
 
     When the block fails, the directory is removed and the destination is unchanged.
@@ -42,7 +42,7 @@ def building(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
 
 
 @managed
-def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
+def staged(place: Destination) -> Iterator[tuple[DiskFiles, WriterLock]]:
     """An empty directory with its lock, which the block has to move to the destination.
 
     When the block fails, the directory and the parents made for it are removed. Before it begins, a
@@ -77,7 +77,7 @@ def staged(place: Place) -> Iterator[tuple[DiskFiles, WriterLock]]:
 
 
 @managed
-def _removed_on_failure(place: Place) -> Iterator[None]:
+def _removed_on_failure(place: Destination) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -86,7 +86,7 @@ def _removed_on_failure(place: Place) -> Iterator[None]:
         raise
 
 
-def _claim(files: DiskFiles, place: Place) -> WriterLock:
+def _claim(files: DiskFiles, place: Destination) -> WriterLock:
     """Take the lock of the directory; leftovers in it are of a dead process."""
     try:
         lock = WriterLock(files.root, speaks=False)
@@ -98,7 +98,7 @@ def _claim(files: DiskFiles, place: Place) -> WriterLock:
     return lock
 
 
-def _refuse_used(place: Place, mark: DurableMark | None) -> None:
+def _refuse_used(place: Destination, mark: DurableMark | None) -> None:
     """Raise for a store that has been opened to write: its new memories may be nowhere else.
 
     The remains of a killed copy may be complete, and only its name keeps it from being used.
@@ -118,7 +118,7 @@ def clear(files: DiskFiles) -> None:
             files.remove(name)
 
 
-def _busy(place: Place) -> StoreLockedError:
+def _busy(place: Destination) -> StoreLockedError:
     return StoreLockedError(
         f"another copy to {place.target} is being made", hint="wait until it is done"
     )

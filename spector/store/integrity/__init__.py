@@ -31,7 +31,7 @@ from spector.store.integrity.redo import (
 )
 from spector.store.integrity.strays import (
     is_replaced,
-    look_at,
+    read_stray,
 )
 from spector.store.integrity.walking import (
     walk,
@@ -45,8 +45,8 @@ __all__ = [
     "is_entry",
     "is_replaced",
     "lay_over",
-    "look_at",
     "mutable_halves",
+    "read_stray",
     "reconcile",
     "refuse_damage",
     "refuse_disagreement",

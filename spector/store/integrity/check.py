@@ -28,7 +28,7 @@ from spector.store.integrity.check_records import Expected, check_partition
 from spector.store.integrity.findings import Findings
 from spector.store.integrity.lost_commits import broken_log, lost_by_mark, lost_in_log
 from spector.store.integrity.redo import is_entry
-from spector.store.integrity.strays import STRANGE, judge, look_at
+from spector.store.integrity.strays import STRANGE, judge_stray, read_stray
 from spector.store.partitions import idx_of, is_idx, problem_of_file
 from spector.store.sqlite import SQL_ERRORS, read_transaction, typed_sql_errors
 from spector.store.words import is_words, notes_on_words
@@ -184,7 +184,8 @@ def _check_unknown(
         code, message = "I14", STRANGE
         try:
             if name.endswith(".mem"):
-                code, message = judge(files, look_at(files, name, own), rows, unsynced=unsynced)
+                stray = read_stray(files, name, own)
+                code, message = judge_stray(files, stray, rows, unsynced=unsynced)
         except StoreNotFoundError:  # it has just been removed
             continue
         except SpectorError as error:  # a link, a pipe, another program's

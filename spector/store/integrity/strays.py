@@ -20,7 +20,7 @@ from spector.store.files import Files
 from spector.store.integrity.lost_commits import NAME, lost_with, stem_of
 from spector.store.partitions import unpack_header
 
-__all__ = ["STRANGE", "Stray", "is_replaced", "judge", "look_at"]
+__all__ = ["STRANGE", "Stray", "is_replaced", "judge_stray", "read_stray"]
 
 #: how tiers name their partitions: by tier, or by day
 _GRAMMAR: Final = re.compile(
@@ -33,7 +33,7 @@ _MOST_UNBORN: Final = 64 * 1024 * 1024
 STRANGE: Final = "a file that does not belong to the store"
 
 
-class Head(enum.Enum):
+class StrayHead(enum.Enum):
     """What a file begins with."""
 
     OURS = enum.auto()
@@ -49,7 +49,7 @@ class Stray:
     """A partition file that the catalog does not name."""
 
     name: str
-    head: Head
+    head: StrayHead
     #: fields of the header of one of ours
     header: dict[str, Any] | None = None
 
@@ -67,17 +67,17 @@ class Stray:
         ``all_unnamed``, its commit is lost. A file without a readable header must have the name of
         a partition.
         """
-        if self.head is Head.FOREIGN:
+        if self.head is StrayHead.FOREIGN:
             return False
         if stem_of(self.name) in stems:
             return True
-        if self.head is Head.OURS:
+        if self.head is StrayHead.OURS:
             return all_unnamed or not self.records
         # cut short while it was made, or while its header was written
         return _is_named_so(self) and _has_no_record(files, self.name)
 
 
-def look_at(files: Files, name: str, uuid: bytes) -> Stray:
+def read_stray(files: Files, name: str, uuid: bytes) -> Stray:
     """Read a file that may be a partition of the store with this ``uuid``.
 
     Raises:
@@ -87,18 +87,18 @@ def look_at(files: Files, name: str, uuid: bytes) -> Stray:
     try:
         raw = file.read_at(0, PARTITION_HEADER_BYTES)
         if not any(raw) and file.size() <= _MOST_UNBORN:
-            return Stray(name, Head.BLANK)
+            return Stray(name, StrayHead.BLANK)
     finally:
         file.close()
     try:
-        return Stray(name, Head.OURS, unpack_header(raw, where=name, uuid=uuid))
+        return Stray(name, StrayHead.OURS, unpack_header(raw, where=name, uuid=uuid))
     except ForeignPartitionError:
-        return Stray(name, Head.FOREIGN)
+        return Stray(name, StrayHead.FOREIGN)
     except PartitionCorruptError:
-        return Stray(name, Head.BROKEN)
+        return Stray(name, StrayHead.BROKEN)
 
 
-def judge(
+def judge_stray(
     files: Files, stray: Stray, rows: Iterable[SegmentRow], *, unsynced: bool
 ) -> tuple[str, str]:
     """(code, reason) that a check reports for a file; the code N1 is not damage.
@@ -106,9 +106,9 @@ def judge(
     Args:
         unsynced: a power cut may have undone commits.
     """
-    if stray.head is not Head.FOREIGN and is_replaced(stray.name, rows):
+    if stray.head is not StrayHead.FOREIGN and is_replaced(stray.name, rows):
         return "N1", "a partition that was replaced; the next checkpoint removes it"
-    if unsynced and stray.head is Head.OURS:
+    if unsynced and stray.head is StrayHead.OURS:
         return "N1", "a partition whose commit a power cut has undone; the next writer removes it"
     # A compaction writes the next generation beside the present one. Where that one is missing, the
     # compaction was committed, and this file may be all that is left of its memories.
@@ -117,8 +117,8 @@ def judge(
     )
     if stray.records and not beside:
         return "I18", lost_with(stray.records)
-    unborn = stray.head is Head.OURS or (
-        stray.head is Head.BLANK and _has_no_record(files, stray.name)
+    unborn = stray.head is StrayHead.OURS or (
+        stray.head is StrayHead.BLANK and _has_no_record(files, stray.name)
     )
     if unborn and _is_named_so(stray):
         return "N1", (

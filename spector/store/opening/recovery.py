@@ -26,7 +26,7 @@ from spector.store.files import WriterLock
 from spector.store.integrity import (
     Replay,
     is_replaced,
-    look_at,
+    read_stray,
     reconcile,
     refuse_disagreement,
     refuse_lost,
@@ -197,7 +197,7 @@ def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:
         if name in waiting:
             continue
         with contextlib.suppress(SpectorError):
-            stray = look_at(store.files, name, store.uuid)
+            stray = read_stray(store.files, name, store.uuid)
             if not stray.is_uncommitted(store.files, stems, all_unnamed=all_unnamed):
                 continue
             if is_replaced(name, rows):
