@@ -26,7 +26,7 @@ class ForgetReport:
     due: datetime | None = None
     #: with ``purge=True``: what was erased from the files, and what no library can erase
     receipt: ErasureReceipt | None = None
-    #: those of ``ids`` that nobody named: facts and other memories made of nothing else
+    #: those of ``ids`` that were forgotten along: facts and other memories made of nothing else
     derived: tuple[int, ...] = ()
     #: memories that have lost their last source and stay: protected, or ``cascade=False``
     without_source: tuple[int, ...] = ()
