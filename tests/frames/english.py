@@ -161,6 +161,9 @@ I want my kids to learn. -> user | has | kids
 I can't stand pop-up windows. -> user | not likes | pop-up windows
 We went with the blue logo. -> user | chose | blue logo
 The meeting is at four, not at three. -> meeting | scheduled_for | four
+My parents live in Spain. -> user's parents | lives_in | Spain
+My team uses Slack. -> user's team | uses | Slack
+I live in Oslo and Bergen. -> user | lives_in | Oslo; user | lives_in | Bergen
 I got promoted. -> user | got | promoted
 I'm learning to play the harp. -> user | learns | to play the harp
 Maybe I live in Oz. -> user | lives_in | Oz
@@ -244,6 +247,11 @@ Let me know if you live in Oslo.
 You should use port 8080.
 Use port 8080.
 We must use port 8080.
+I don't think my port is 8080.
+I almost bought a car.
+I doubt that I have a dog.
+I like neither tea nor coffee.
+We are 5.
 I am STARVING!
 I am only 6'2".
 You are an idiot.

@@ -78,6 +78,8 @@ def test_a_new_statement_replaces_the_old_one(old: str, new: str, rule: str) -> 
         ("I have a dog.", "I have a cat."),
         ("I use Vim.", "I use Firefox."),
         ("I use Vim.", "I use Firefox now."),
+        ("I live in Oslo and Bergen.", "I live in Bergen and Oslo."),
+        ("I live in Oslo.", "I live in Oslo and Bergen."),
         ("I play the cello.", "I play tennis now."),
         ("We found lovely flowers.", "Now, I've finally found my real muses."),
         ("My sister is Anna.", "My sister is Berta."),

@@ -85,7 +85,7 @@ def compare(
         if each.predicate == new.predicate and each.polarity != new.polarity:
             if _value(each) == _value(new):
                 found.append(Verdict("replaces", "polarity", _CONFIDENCE["polarity"], at))
-        elif each.predicate == new.predicate and new.polarity and differ and _is_single(each, new):
+        elif each.predicate == new.predicate and new.polarity and differ and new.single:
             known = new.predicate in SLOTS or is_single_valued(new.predicate)
             sure = known or new.changed or each.frame == new.frame
             confidence = _CONFIDENCE["value" if sure else "form"]
@@ -137,10 +137,6 @@ def _lasts(old: Statement, new: Statement) -> bool:
 
 def _value(statement: Statement) -> str:
     return statement.value or normal_value(statement.object)
-
-
-def _is_single(old: Statement, new: Statement) -> bool:
-    return old.single or new.single or is_single_valued(new.predicate)
 
 
 def _said(

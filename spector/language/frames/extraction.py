@@ -138,7 +138,8 @@ def _resolved(
         subject=subject, predicate=draft.predicate, object=value, polarity=draft.polarity,
         modality=draft.modality, confidence=HEDGED_CONFIDENCE if hedged else RULE_CONFIDENCE,
         span=draft.span, subject_span=draft.subject_span, object_span=draft.object_span,
-        single=is_single_valued(draft.predicate, single_valued, by_form=draft.by_form),
+        single=not draft.listed
+        and is_single_valued(draft.predicate, single_valued, by_form=draft.by_form),
         tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
         window=draft.window, frame=draft.frame,
     )

@@ -75,6 +75,7 @@ class Draft:
             to, 0 for neither.
         subject: the noun phrase; with an owner, what is his, or "" for himself.
         by_form: the sentence has the form of a role with one holder.
+        listed: the sentence names further values of the same predicate, so it has several.
     """
 
     owner: int
@@ -92,4 +93,5 @@ class Draft:
     added: bool = False
     window: str | None = None
     by_form: bool = False
+    listed: bool = False
     frame: str = ""

@@ -243,7 +243,9 @@ def _person(
         yield made("marital_status", at, at + 1, "en:marital")
     elif word.text in DIETS and closed:
         yield made("diet", at, at + 1, "en:diet")
-    elif _is_age(words, at) and group.tense == "present" and (closed or after in ("years", "year")):
+    elif subject.article != "we" and group.tense == "present" and _is_age(words, at) and (
+        closed or after in ("years", "year")
+    ):
         yield made("age", at, at + 1, "en:age")
     elif word.kind == "number" and "tall" in [each.text for each in words[at + 1 : at + 4]]:
         end = next(n for n in range(at + 1, at + 4) if words[n].text == "tall")

@@ -114,6 +114,8 @@ def _modified(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
         aux.added = True
     elif word in words_of.HEDGES:
         aux.modality = "hedged"
+    elif word in ("almost", "nearly", "barely", "hardly"):
+        aux.modality = "conditional"
     elif word not in words_of.ADVERBS:
         return 0
     return 1

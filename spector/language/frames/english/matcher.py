@@ -198,7 +198,7 @@ def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
         return False
     last = words[subject.end - 1].text
     return not ((last.endswith("s") and not last.endswith("ss")) or last in (
-        "parents", "children", "people", "team", "family", "police"))
+        "parents", "children", "people", "police"))
 
 
 # -- frames ---------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ def _is_inverted(words: list[str]) -> bool:
 def clause_modality(words: Sequence[Word], at: int) -> Modality:
     """What the words before a clause make of it: "I think", "Tom says"."""
     before = [word.text for word in words[max(0, at - 4) : at]]
-    if any(word in words_of.OPINIONS for word in before):
-        return "hedged"
+    for at, word in enumerate(before):
+        if word in words_of.OPINIONS:  # "I don't think so" says rather the contrary
+            return "conditional" if set(before[max(0, at - 2) : at]) & {"n't", "not"} else "hedged"
     return "asserted"

@@ -87,7 +87,7 @@ def objects_at(
             object=_object_text(words, each, text), subject_span=(0, 0),
             object_span=(words[each.first].start, words[each.end - 1].end), span=(0, 0),
             polarity=not negated, changed=changed, added=added, replaced=replaced, window=window,
-            frame=f"en:{group.verb}",
+            frame=f"en:{group.verb}", listed=len(phrases) > 1,
         )
 
 

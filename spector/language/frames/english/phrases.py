@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.verbs import FORMS
+from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 
 __all__ = ["Phrase", "phrase_at", "quote_at", "text_of"]
@@ -145,6 +146,10 @@ def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:
     form = FORMS.get(text)
     if subject and at > first and form is not None and (
         form.names & {"third", "past"} and not word.capital
+    ):
+        return False
+    if subject and at > first and form is not None and words[at - 1].text in KIN and (
+        "base" in form.names
     ):
         return False
     if at > first and not word.capital:

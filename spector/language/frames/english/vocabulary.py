@@ -99,7 +99,8 @@ STOPS: Final = (
     """be been being not n't just really also who's let's because cuz cause 'cause even
     both all only especially including such more less much many most least very very
     well alone anyway please thanks lol haha btw called named titled compared based
-    located known made used written set thats whats hes shes theyre youre isnt""".split()
+    located known made used written set neither either between thats whats hes shes
+    theyre youre isnt""".split()
 ))
     - frozenset(("like",)) | {"like"}
 )
@@ -136,7 +137,7 @@ REPORTS: Final = frozenset(
     announced argued argues insists insisted assumes""".split()
 )
 CONDITIONS: Final = frozenset(
-    """if whenever unless whether suppose supposing imagine assuming provided wish
-    hypothetically pretend otherwise""".split()
+    """if doubt wonder whenever unless whether suppose supposing imagine assuming
+    provided wish hypothetically pretend otherwise""".split()
 )
 QUESTIONS: Final = _WHO | frozenset("what which when where why how".split())
