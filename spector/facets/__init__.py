@@ -11,11 +11,15 @@ from spector.process import Sole
 if TYPE_CHECKING:
     from spector.facets.facts import Facts
     from spector.facets.graph import Graph
+    from spector.facets.learnings import Learnings
+    from spector.facets.procedures import Procedures
 
-__all__ = ["FACETS", "Faceted", "Facts", "Graph"]
+__all__ = ["FACETS", "Faceted", "Facts", "Graph", "Learnings", "Procedures"]
 
 #: attribute of a memory -> module and class
-FACETS = {"facts": "Facts", "graph": "Graph"}
+FACETS = {
+    "facts": "Facts", "graph": "Graph", "learnings": "Learnings", "procedures": "Procedures",
+}  # fmt: skip
 
 
 class Faceted(Sole):
@@ -41,6 +45,18 @@ class Faceted(Sole):
     def graph(self) -> Graph:
         """Typed links between memories, and walks over them."""
         found: Graph = self._facet("graph")
+        return found
+
+    @property
+    def learnings(self) -> Learnings:
+        """Insights with evidence, and whether they proved themselves."""
+        found: Learnings = self._facet("learnings")
+        return found
+
+    @property
+    def procedures(self) -> Procedures:
+        """How things are done, and how often that has worked."""
+        found: Procedures = self._facet("procedures")
         return found
 
 

@@ -18,6 +18,23 @@ from spector.knowledge.facts import (
     plan_fact,
     sentence,
 )
+from spector.knowledge.learnings import (
+    learning_title,
+    plan_application,
+    plan_learning,
+    plan_validation,
+)
+from spector.knowledge.procedures import (
+    ProcedureToAdd,
+    learned_procedure,
+    parse_steps,
+    plan_outcome,
+    plan_procedure,
+    plan_status,
+    procedure_score,
+    procedure_text,
+    tools_of,
+)
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
 from spector.language.words import concept_key, entity_uri, fact_key, folded, normalized_tokens
 from spector.store.payloads import PAYLOAD_FACETS, decode, encode
@@ -29,6 +46,7 @@ __all__ = [
     "FactToAdd",
     "KnowledgeReader",
     "New",
+    "ProcedureToAdd",
     "checked_part",
     "concept_key",
     "decode",
@@ -41,13 +59,25 @@ __all__ = [
     "folded",
     "ids_in",
     "is_single_valued",
+    "learned_procedure",
+    "learning_title",
     "normalized_tokens",
+    "parse_steps",
     "plan_alias",
+    "plan_application",
     "plan_fact",
+    "plan_learning",
     "plan_mentions",
     "plan_merge",
     "plan_new_words",
     "plan_other_user",
+    "plan_outcome",
+    "plan_procedure",
     "plan_split",
+    "plan_status",
+    "plan_validation",
+    "procedure_score",
+    "procedure_text",
     "sentence",
+    "tools_of",
 ]

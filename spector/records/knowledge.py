@@ -137,6 +137,8 @@ class Procedure:
     success_rate: float = 0.0
     executions: int = 0
     last_used: datetime | None = None
+    #: step -> how often it failed
+    failed_steps: Mapping[str, int] = field(default_factory=dict)
     record: MemoryRecord
 
     def score(self, trust: int = 10) -> float:
@@ -151,6 +153,7 @@ class Procedure:
             "steps": [each.to_dict() for each in self.steps], "triggers": list(self.triggers),
             "status": self.status, "success_rate": self.success_rate,
             "executions": self.executions, "last_used": used,
+            "failed_steps": dict(self.failed_steps),
             "user_id": self.record.user_id, "agent_id": self.record.agent_id,
         }  # fmt: skip
 

@@ -82,6 +82,7 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("success_rate", _share, 0.0),
         Field("execution_count", _count, 0),
         Field("last_used_ms", _moment),
+        Field("failed_steps", _numbers, {}, words=True),
     ),
     "learning": (
         Field("type", _text),

@@ -1,0 +1,278 @@
+"""``memory.procedures``: how things are done, and how often that has worked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
+from spector.clock import from_ms
+from spector.errors import ImmutableRecordError, InvalidInputError
+from spector.facets.items import ItemFacet
+from spector.knowledge import (
+    Changes,
+    KnowledgeReader,
+    ProcedureToAdd,
+    checked_part,
+    learned_procedure,
+    parse_steps,
+    plan_outcome,
+    plan_procedure,
+    plan_status,
+    procedure_score,
+    procedure_text,
+    tools_of,
+)
+from spector.layout import Category
+from spector.process import verb
+from spector.records import MemoryRecord, Procedure, Step
+from spector.write import Memories, Named, Prepared
+
+__all__ = ["Procedures"]
+
+Status = Literal["draft", "active", "deprecated"]
+_STATUSES: tuple[Status, ...] = ("draft", "active", "deprecated")
+
+
+class Procedures(ItemFacet):
+    """Steps with a success rate, found by the situations they are for."""
+
+    sort = "procedure"
+
+    @verb
+    def add(
+        self, name: str, steps: Sequence[Step | str], *, description: str = "",
+        triggers: Iterable[str] = (), status: Status = "draft", **memory_fields: Any,
+    ) -> Procedure:
+        """Keep how something is done.
+
+        Args:
+            steps: Texts or steps with an action, a criterion of success and what to do on failure.
+            triggers: Tags of the situations that it is for.
+            memory_fields: Fields of `Memory.remember`: ``user_id``, ``importance``, ...
+
+        Raises:
+            InvalidInputError: A step is malformed, or there are none.
+        """
+        self._may_write()
+        fields = self._fields(memory_fields, "procedures.add")
+        given = ProcedureToAdd(
+            name=checked_part(name, "name"), steps=parse_steps(steps),
+            description=_described(description), triggers=self._tags(triggers, "triggers"),
+            status=parse_choice(status, "status", *_STATUSES), scope=fields.get("user_id") or "",
+        )
+        return self._store(given, fields)
+
+    def _store(
+        self, given: ProcedureToAdd, fields: dict[str, Any], replaced: int | None = None
+    ) -> Procedure:
+        tags = dict.fromkeys([*self._tags(fields.get("tags"), "tags"), *given.triggers])
+        fields = {**fields, "tier": "procedural", "category": Category.PROCEDURE,
+                  "tags": list(tags)}  # fmt: skip
+        text = procedure_text(given.name, given.description, given.steps)
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            if replaced is None:
+                return plan_procedure(given, now_ms=now_ms)
+            before = reader.payloads([replaced], self.sort)[replaced]
+            return plan_procedure(given, now_ms=now_ms, replaced=(replaced, before))
+
+        done = self._parts.knowledge.commit(decide, [Prepared(text, fields)])
+        return self._get(done.records[0].id)
+
+    @verb
+    def for_situation(
+        self, tags: Iterable[str], *, min_success_rate: float = 0.0, limit: int = 10,
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> list[Procedure]:
+        """Procedures with one of these tags as trigger, the most proven first.
+
+        Order: success rate, less below ten executions; then tags in common; then the newest.
+        """
+        least = parse_number(min_success_rate, "min_success_rate", low=0.0, high=1.0)
+        most = parse_integer(limit, "limit", low=1)
+        scope = self._scope(user_id, agent_id)
+        found = [
+            each for each in self._triggered(self._tags(tags, "tags"), scope)
+            if each[1]["status"] != "deprecated" and each[1]["success_rate"] >= least
+        ]
+        found.sort(key=lambda each: (-procedure_score(each[1]), -each[2], -each[0].id))
+        return self._made([(record, values) for record, values, _ in found[:most]])
+
+    @verb
+    def record_outcome(
+        self, id: Named, success: bool, *, failed_step: str | None = None
+    ) -> Procedure:
+        """Count an execution; success strengthens the memory, failure weakens it.
+
+        A draft becomes active after three executions of which more than half succeeded.
+
+        Args:
+            failed_step: The ``step_id`` or description of the step that failed.
+
+        Raises:
+            InvalidInputError: No step has that name.
+        """
+        self._may_write()
+        worked = parse_switch(success, "success")
+        memory = self._typed(id, self.sort)
+
+        def plan(values: dict[str, Any], now_ms: int) -> Changes:
+            if failed_step is not None:
+                _check_failed(failed_step, worked, values["steps"])
+            return plan_outcome(memory, values, worked, now_ms=now_ms, failed_step=failed_step)
+
+        self._change(memory, plan, [(memory, self._parts.changer.reinforcing(worked))])
+        return self._get(memory)
+
+    @verb
+    def get(self, id: Named) -> Procedure:
+        """A procedure by its id or record.
+
+        Raises:
+            UnknownRecordError: There is none. InvalidInputError: The memory is no procedure.
+        """
+        return self._get(self._typed(id, self.sort))
+
+    @verb
+    def all(
+        self, status: Status | None = None, *, user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[Procedure]:
+        """Procedures of a status, or all, oldest first."""
+        if status is not None:
+            parse_choice(status, "status", *_STATUSES)
+        found = self._every(self._scope(user_id, agent_id))
+        return self._made([each for each in found if status in (None, each[1]["status"])])
+
+    @verb
+    def set_status(self, id: Named, status: Status) -> Procedure:
+        """Make a procedure a draft, active, or deprecated: then no situation finds it."""
+        self._may_write()
+        wanted = parse_choice(status, "status", *_STATUSES)
+        memory = self._typed(id, self.sort)
+        self._refuse_immutable(memory)
+
+        def plan(values: dict[str, Any], now_ms: int) -> Changes:
+            changes = Changes()
+            if values["status"] != wanted:
+                plan_status(changes, memory, values, wanted)
+            return changes
+
+        self._change(memory, plan)
+        return self._get(memory)
+
+    @verb
+    def replace(
+        self, id: Named, steps: Sequence[Step | str], *, name: str | None = None,
+        description: str | None = None, triggers: Iterable[str] | None = None,
+        status: Status = "draft", **memory_fields: Any,
+    ) -> Procedure:
+        """A procedure in place of another one, which is deprecated and superseded.
+
+        What is not given is as before; executions are counted anew.
+        """
+        self._may_write()
+        fields = self._fields(memory_fields, "procedures.replace")
+        old = self._get(self._typed(id, self.sort))
+        self._refuse_immutable(old.id)
+        kept = {
+            "user_id": old.record.user_id, "agent_id": old.record.agent_id,
+            "importance": old.record.importance,
+        }  # fmt: skip
+        fields = {**{key: value for key, value in kept.items() if value is not None}, **fields}
+        if fields.get("user_id") != old.record.user_id:
+            raise InvalidInputError(
+                f"user_id is not that of procedure {old.id}", hint="leave user_id out"
+            )
+        given = ProcedureToAdd(
+            name=old.name if name is None else checked_part(name, "name"),
+            steps=parse_steps(steps),
+            description=old.description if description is None else _described(description),
+            triggers=old.triggers if triggers is None else self._tags(triggers, "triggers"),
+            status=parse_choice(status, "status", *_STATUSES), scope=old.record.user_id or "",
+        )
+        return self._store(given, fields, old.id)
+
+    @verb
+    def learn(self, episodes: Memories) -> Procedure | None:
+        """A draft of what a run of episodes with tools did; None unless it ended in success.
+
+        Episodes count in the order of their time, attempts that failed are left out. A procedure
+        of the same user that calls the same tools in the same order is returned as it is.
+        """
+        self._may_write()
+        scope = self._scope(None, None)
+        records = self._evidence(episodes, scope, "episodes")
+        records.sort(key=lambda each: (each.event_ms, each.id))
+        with self._read() as reader:
+            known = reader.payloads([each.id for each in records], "episode")
+        user = records[0].user_id if records else None
+        given = learned_procedure(
+            [(each.id, known[each.id]) for each in records if each.id in known], user or ""
+        )
+        if given is None:
+            return None
+        tools = tools_of([each.to_dict() for each in given.steps])
+        for record, values in self._every(scope):
+            if (
+                record.user_id == user and values["status"] != "deprecated"
+                and tools_of(values["steps"]) == tools
+            ):
+                return self._made([(record, values)])[0]
+        fields: dict[str, Any] = {
+            "user_id": user, "agent_id": records[0].agent_id,
+            "confidence": min(each.confidence for each in records),
+        }  # fmt: skip
+        limit = self._parts.config.max_tags
+        fields = {key: value for key, value in fields.items() if value is not None}
+        tagged = self._tags(list(given.triggers)[:limit], "triggers")
+        return self._store(ProcedureToAdd(
+            name=given.name, steps=given.steps, triggers=tagged, scope=given.scope,
+            evidence=given.evidence,
+        ), fields)  # fmt: skip
+
+    def _refuse_immutable(self, memory: int) -> None:
+        if self._record(memory).immutable:
+            raise ImmutableRecordError(
+                f"procedure {memory} is immutable", hint="outcomes are counted, all else stays"
+            )
+
+    def _get(self, memory: int) -> Procedure:
+        record = self._record(memory)
+        with self._read() as reader:
+            values = reader.payloads([memory], self.sort)
+        return self._made([(record, values[memory])])[0]
+
+    def _made(self, found: Sequence[tuple[MemoryRecord, dict[str, Any]]]) -> list[Procedure]:
+        triggers = self._triggers(record for record, _ in found)
+        return [
+            Procedure(
+                id=record.id, name=values["name"], description=values["description"],
+                steps=tuple(Step(**each) for each in values["steps"]),
+                triggers=triggers.get(record.id, ()), status=values["status"],
+                success_rate=values["success_rate"], executions=values["execution_count"],
+                last_used=None if values["last_used_ms"] is None
+                else from_ms(values["last_used_ms"]),
+                failed_steps=values["failed_steps"], record=record,
+            )
+            for record, values in found
+        ]  # fmt: skip
+
+
+def _described(description: Any) -> str:
+    if not isinstance(description, str):
+        raise InvalidInputError(
+            f"description must be a text, not {type(description).__name__}",
+            hint="leave it out, or say what the procedure is for",
+        )
+    return description.strip()
+
+
+def _check_failed(step: Any, success: bool, steps: Sequence[dict[str, Any]]) -> None:
+    names = [name for each in steps for name in (each["step_id"], each["description"]) if name]
+    if success or step not in names:
+        raise InvalidInputError(
+            f"failed_step is {step!r:.60}" + (" of an execution that succeeded" if success else ""),
+            hint="leave it out" if success else f"the steps: {', '.join(names)[:200]}",
+        )
