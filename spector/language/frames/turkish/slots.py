@@ -132,7 +132,8 @@ def _valued(
     person, predicate, noun = found
     first = at
     modifier = ""
-    if at and person != 3 and part[at - 1].text in ("telefon", "cep", "is", "ev") and (
+    kinds = ("telefon", "cep", "is", "ev") if person != 3 else ("telefon", "cep")
+    if at and part[at - 1].text in kinds and (
         predicate in ("phone", "email", "address")
     ):
         modifier, first = part[at - 1].text, at - 1
@@ -153,7 +154,7 @@ def _valued(
             return None  # "its port": of a thing that is not named
         predicate = "is"
     elif (owner[0] == 1 and not owner[1]) or (predicate == "phone" and noun == "numara" and not (
-        owner[0]
+        owner[0] or modifier
     )):
         return None
     else:

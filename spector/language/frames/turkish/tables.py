@@ -133,7 +133,8 @@ KIN: Final[dict[str, str]] = {
     form: noun.partition("/")[0].replace("-", " ")
     for noun in """anne baba eş karı koca kardeş kız-kardeş erkek-kardeş abla abi ağabey oğul/oğl
         kız kuzen teyze hala dayı amca dede nine anneanne babaanne yeğen nişanlı sevgili arkadaş
-        ev-arkadaş iş-arkadaş komşu patron müdür kedi köpek ortak çocuk eniste torun""".split()
+        ev-arkadaş iş-arkadaş komşu patron müdür kedi köpek ortak çocuk torun ekip takım şirket
+        aile""".split()
     for person, form in possessed(noun.replace("-", " "))
     if person == 1
 }
