@@ -178,6 +178,9 @@ def _with_value(
     part: list[Noun], begin: int, who: Subject, predicate: str, checked: str, text: str
 ) -> Draft | None:
     changed = False
+    last = part[-1]
+    if checked == "works_as" and last.capital and strip_case(last.raw, last.suffix, "loc"):
+        checked, predicate = "works_at", "works_at"
     while begin < len(part) and part[begin].text in tables.ADVERBS:
         changed |= part[begin].text in ("artik", "simdi")
         begin += 1
@@ -186,7 +189,9 @@ def _with_value(
         return None
     last = part[-1]
     value_end = last.end
-    if checked == "lives_in":
+    if (checked in ("lives_in", "works_at") and strip_case(last.raw, last.suffix, "loc")) or (
+        checked == "lives_in"
+    ):
         if last.text in _PLACE_NOUNS and end - begin == 2:
             end, last = end - 1, part[-2]
             stem: str | None = last.raw

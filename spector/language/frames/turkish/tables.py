@@ -45,6 +45,7 @@ doğ doğar          | -       | born_in      | loc    | place    | past
 büyü büyür         | -       | grew_up_in   | loc    | place    | past
 çalış çalışır      | -       | works_as     | olarak | role     |
 çalış çalışır      | -       | works_at     | loc    | org      |
+gir girer          | işe     | works_at     | loc    | org      | changes past
 başla başlar       | işe     | works_at     | loc    | org      | changes past
 beslen beslenir    | -       | diet         | bare   | diet     |
 et eder            | tercih  | prefers      | acc    | thing    |
