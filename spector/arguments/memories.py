@@ -67,7 +67,7 @@ def check_text(text: Any, config: Config) -> str:
             return text
     elif not isinstance(text, str):
         raise InvalidTextError(
-            f"the text is a {type(text).__name__}, not a str", hint="convert it first"
+            f"the text must be a str, got {type(text).__name__}", hint="convert it first"
         )
     if not text or text.isspace():
         raise InvalidTextError("the text is empty", hint="pass something worth remembering")

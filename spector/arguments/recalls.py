@@ -41,7 +41,7 @@ def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
         cue = cue.get("content", cue.get("text"))
     if not isinstance(cue, str):
         raise InvalidTextError(
-            f"the cue is a {type(cue).__name__}, not a str",
+            f"the cue must be a str, got {type(cue).__name__}",
             hint="pass a text, or vector= for a vector",
         )
     if not cue or cue.isspace():

@@ -50,7 +50,8 @@ def parse_config(config: Any) -> Config:
     if isinstance(config, Config):
         return config
     raise InvalidInputError(
-        f"config is a {type(config).__name__}", hint="write it like config=Config(max_tags=8)"
+        f"config must be a spector.Config, got {type(config).__name__}",
+        hint="write it like config=Config(max_tags=8)",
     )
 
 
@@ -59,7 +60,8 @@ def parse_clock(clock: Any) -> Clock | None:
     if clock is None or isinstance(clock, Clock):
         return clock
     raise InvalidInputError(
-        f"clock is a {type(clock).__name__}", hint="pass an object with now_ms()"
+        f"clock must be a spector.Clock, got {type(clock).__name__}",
+        hint="pass an object with now_ms()",
     )
 
 
@@ -74,7 +76,8 @@ def parse_place(path: Any) -> str:
     """The directory of a store to open, or ":memory:"; ``~`` is not expanded yet."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidInputError(
-            f"path is a {type(path).__name__}", hint='pass a directory, or ":memory:" for none'
+            f"path must be a str or a path, got {type(path).__name__}",
+            hint='pass a directory, or ":memory:" for none',
         )
     where = os.fspath(path) if is_nameable(path) else None
     if not isinstance(where, str):

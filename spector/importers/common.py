@@ -177,7 +177,7 @@ def parse_time(
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise source.error(
             place,
-            f"{name} is {type(value).__name__}",
+            f"{name} must be a str or a number, got {type(value).__name__}",
             hint="write 2026-05-04T17:30:00Z or seconds since 1970",
         )
     if isinstance(value, str):

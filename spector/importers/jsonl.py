@@ -60,7 +60,8 @@ def message_of(
     body = entry["text"] if "text" in entry else entry["content"]
     if body is not None and not isinstance(body, (str, list)):
         raise source.error(
-            place, f"the text is {type(body).__name__}", hint="write it as a JSON string"
+            place, f"the text must be a str, got {type(body).__name__}",
+            hint="write it as a JSON string",
         )
     text = text_of_parts(body)
     if not text:
@@ -124,7 +125,7 @@ def _parse_line(source: SourceFile, number: int, line: str) -> dict[str, Any]:
         raise source.json_error(place, exc) from exc
     if not isinstance(entry, dict):
         raise source.error(
-            place, f"is {type(entry).__name__}, not an object", hint='write {"text": "..."}'
+            place, f"must be an object, got {type(entry).__name__}", hint='write {"text": "..."}'
         )
     return entry
 

@@ -36,7 +36,7 @@ def shown(value: object) -> str:
         else:
             text = repr(value)
     except Exception:  # whatever its own method raises, RecursionError and MemoryError among it
-        return f"a {type(value).__name__}"
+        return f"an object of type {type(value).__name__}"
     if "\n" in text:  # of an array
         text = " ".join(text.split())
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}..."
@@ -51,7 +51,7 @@ def said(value: object) -> str:
     try:
         text = str(value[: _MOST_CHARS + 1]) if isinstance(value, (str, bytes)) else str(value)
     except Exception:
-        return f"a {type(value).__name__}"
+        return f"an object of type {type(value).__name__}"
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}..."
 
 

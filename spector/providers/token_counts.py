@@ -115,7 +115,7 @@ def token_counter(tokenizer: str | Callable[[str], int] | None) -> TokenCounter:
         return TokenCounter("yours", True, tokenizer)
     if not isinstance(tokenizer, str):
         raise InvalidInputError(
-            f"tokenizer is a {type(tokenizer).__name__}",
+            f"tokenizer must be a name or a function, got {type(tokenizer).__name__}",
             hint="pass the name of an OpenAI model, or a function from a str to its tokens",
         )
     return _exact_counter(_encoding_of(tokenizer))

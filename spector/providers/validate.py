@@ -29,7 +29,7 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     checked = list(texts)
     for i, text in enumerate(checked):
         if not isinstance(text, str):
-            raise InvalidTextError(f"text {i} is a {type(text).__name__}, not a string")
+            raise InvalidTextError(f"text {i} must be a str, got {type(text).__name__}")
         if not text or text.isspace():
             raise EmbeddingError(f"text {i} is empty", hint="leave empty texts out")
     return checked

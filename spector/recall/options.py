@@ -210,7 +210,7 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
         return _USUAL
     if options is not None and not isinstance(options, RecallOptions):
         raise InvalidInputError(
-            f"options is of type {type(options).__name__}",
+            f"options must be a RecallOptions, got {type(options).__name__}",
             hint="pass spector.RecallOptions(...), or its fields as keywords",
         )
     refuse_unknown(rare, (*COMMON, *_NAMES), "recall")

@@ -211,13 +211,15 @@ def _needles_given(verify: Any) -> Needles | None:
     """What a caller wants searched for; None for nothing."""
     if isinstance(verify, (str, bytes, bool)) or not isinstance(verify, Iterable):
         raise InvalidInputError(
-            f"verify is {type(verify).__name__}", hint='write it like verify=["Maya Lindqvist"]'
+            f"verify must be a list of texts, got {type(verify).__name__}",
+            hint='write it like verify=["Maya Lindqvist"]',
         )
     needles, given = Needles(), list(items_of(verify, "verify"))
     for each in given:
         if not isinstance(each, (str, bytes)):
             raise InvalidInputError(
-                f"verify holds a {type(each).__name__}", hint="pass texts or bytes"
+                f"verify must hold texts or bytes, got {type(each).__name__}",
+                hint='write it like verify=["Maya Lindqvist"]',
             )
         if not each:
             raise InvalidInputError("verify holds an empty text", hint="pass what to search for")

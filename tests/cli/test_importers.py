@@ -107,9 +107,9 @@ def test_messages_document_shares_its_session(tmp_path: Path, indent: int | None
     ("line", "problem"),
     [
         ('{"text": "a"', "broken JSON"),
-        ('["a"]', "not an object"),
+        ('["a"]', "must be an object, got list"),
         ('{"role": "user"}', "neither"),
-        ('{"text": 3}', "the text is int"),
+        ('{"text": 3}', "the text must be a str, got int"),
         ('{"text": "a", "tags": [1]}', "tags"),
         ('{"text": "a", "metadata": 3}', "metadata"),
         ('{"text": "a", "importance": "high"}', "importance"),

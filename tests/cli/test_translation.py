@@ -23,7 +23,7 @@ PACKAGE = Path(spector.__file__).parent
 #: hints to those who write code or configure it, which no command runs into
 OF_CODE = re.compile(
     r"Config\(|extra_tiers|MiniLMEmbedder|OpenAIEmbedder|tzinfo|str\(|errors=\"|embedder=\{|now_ms"
-    r"|path=|pinned=|parents=|pass a str|vector=None|dim=\{|options|selective|always=True"
+    r"|path=|pinned=|parents=|pass a str|vector=None|dim=\{|options|steps=|selective|always=True"
     r"|embedder=\\?\"|17=|register it|passes|\{name\}=|move_to"
 )
 PYTHON = re.compile(
@@ -70,6 +70,9 @@ def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
          "spector history PATH 41 has all of them"),
         ("forget(id, purge=True) erases it", "spector forget PATH ID --purge erases it"),
         ("event_time has no zone", "--event-time has no zone"),
+        ("time_range start 'x' is no date", "--since 'x' is no date"),
+        ("time_range end 'x' is no date", "--until 'x' is no date"),
+        ("time_range ends before it starts", "the range of times ends before it starts"),
         ("tags must be short", "--tag must be short"),
     ],
 )  # fmt: skip

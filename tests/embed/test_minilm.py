@@ -182,7 +182,7 @@ def test_a_single_string_is_refused_before_its_letters_are_embedded(
 ) -> None:
     with pytest.raises(InvalidTextError, match="one string"):
         model.embed("hello")
-    with pytest.raises(InvalidTextError, match="text 1 is a int"):
+    with pytest.raises(InvalidTextError, match="text 1 must be a str, got int"):
         model.embed(["a", 1])  # type: ignore[list-item]
 
 
