@@ -126,10 +126,10 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of :func:`given_fields`: the fields of a memory besides its text."""
     parser.add_argument("-t", "--tag", action="append", default=[], help="tag (repeatable)")
-    parser.add_argument("--importance", type=unit, metavar="0..1")
+    parser.add_argument("--importance", type=unit, metavar="0..1", help="how much it matters")
     parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="bad to good mood")
     parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm to excited")
-    parser.add_argument("--confidence", type=unit, metavar="0..1")
+    parser.add_argument("--confidence", type=unit, metavar="0..1", help="how far it can be trusted")
     for name, what in (
         ("event-time", "when it happened"),
         ("valid-from", "when it becomes true"),

@@ -71,7 +71,10 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         "--include", action="append", default=[], choices=("superseded", "dormant", "quarantined"),
         help="also memories in this state, which are skipped otherwise (repeatable)",
     )  # fmt: skip
-    parser.add_argument("--min-importance", type=unit, metavar="0..1")
+    parser.add_argument(
+        "--min-importance", type=unit, metavar="0..1",
+        help="only memories of at least this importance, and pinned ones",
+    )  # fmt: skip
     parser.add_argument(
         "--valence", type=signed_unit, nargs=2, metavar=("MIN", "MAX"),
         help="only memories with a valence in this range",
