@@ -29,12 +29,13 @@ VERBS = (
     "remember", "recall", "import", "export", "forget", "reflect", "compact", "check", "stats",
     "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
     "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
+    "facts", "graph",
 )  # fmt: skip
 NEEDS_STORE = {
     "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
     "stats": [], "inspect": [], "reembed": [], "history": ["1"], "reinstate": ["1"],
     "list": [], "get": ["1"], "count": [], "users": [], "update": ["1", "x"], "pin": ["1"],
-    "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"],
+    "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"], "facts": [], "graph": ["1"],
 }  # fmt: skip
 
 
