@@ -9,16 +9,18 @@ from spector.parts import Parts
 from spector.process import Sole
 
 if TYPE_CHECKING:
+    from spector.facets.concepts import Concepts
     from spector.facets.facts import Facts
     from spector.facets.graph import Graph
     from spector.facets.learnings import Learnings
     from spector.facets.procedures import Procedures
 
-__all__ = ["FACETS", "Faceted", "Facts", "Graph", "Learnings", "Procedures"]
+__all__ = ["FACETS", "Concepts", "Faceted", "Facts", "Graph", "Learnings", "Procedures"]
 
 #: attribute of a memory -> module and class
 FACETS = {
-    "facts": "Facts", "graph": "Graph", "learnings": "Learnings", "procedures": "Procedures",
+    "concepts": "Concepts", "facts": "Facts", "graph": "Graph", "learnings": "Learnings",
+    "procedures": "Procedures",
 }  # fmt: skip
 
 
@@ -33,6 +35,12 @@ class Faceted(Sole):
         if found is None:
             module = import_module(f"spector.facets.{name}")
             found = made.setdefault(name, getattr(module, FACETS[name])(self._parts))
+        return found
+
+    @property
+    def concepts(self) -> Concepts:
+        """What several memories have in common, and which memories these are."""
+        found: Concepts = self._facet("concepts")
         return found
 
     @property

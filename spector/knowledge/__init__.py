@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from spector.knowledge.changes import Changes, New
+from spector.knowledge.concepts import (
+    PROVENANCES,
+    concept_text,
+    concepts_named,
+    concepts_with,
+    layer_name,
+    plan_concept,
+    plan_concept_met,
+    plan_reference,
+    plan_reinforcement,
+    plan_without_reference,
+    property_name,
+    references_of,
+)
 from spector.knowledge.derivation import (
     Derived,
     derived_of,
@@ -41,6 +55,7 @@ from spector.store.payloads import PAYLOAD_FACETS, decode, encode
 
 __all__ = [
     "PAYLOAD_FACETS",
+    "PROVENANCES",
     "Changes",
     "Derived",
     "FactToAdd",
@@ -49,6 +64,9 @@ __all__ = [
     "ProcedureToAdd",
     "checked_part",
     "concept_key",
+    "concept_text",
+    "concepts_named",
+    "concepts_with",
     "decode",
     "derived_of",
     "edge_row",
@@ -59,12 +77,15 @@ __all__ = [
     "folded",
     "ids_in",
     "is_single_valued",
+    "layer_name",
     "learned_procedure",
     "learning_title",
     "normalized_tokens",
     "parse_steps",
     "plan_alias",
     "plan_application",
+    "plan_concept",
+    "plan_concept_met",
     "plan_fact",
     "plan_learning",
     "plan_mentions",
@@ -73,11 +94,16 @@ __all__ = [
     "plan_other_user",
     "plan_outcome",
     "plan_procedure",
+    "plan_reference",
+    "plan_reinforcement",
     "plan_split",
     "plan_status",
     "plan_validation",
+    "plan_without_reference",
     "procedure_score",
     "procedure_text",
+    "property_name",
+    "references_of",
     "sentence",
     "tools_of",
 ]

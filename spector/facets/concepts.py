@@ -1,0 +1,340 @@
+"""``memory.concepts``: what several memories have in common, and which memories these are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.arguments import check_text, parse_choice, parse_integer, parse_number
+from spector.errors import InvalidInputError, InvalidVectorError
+from spector.facets.base import ids_of
+from spector.facets.items import ItemFacet
+from spector.knowledge import (
+    PROVENANCES,
+    Changes,
+    KnowledgeReader,
+    checked_part,
+    concept_key,
+    concept_text,
+    concepts_named,
+    concepts_with,
+    folded,
+    layer_name,
+    plan_concept,
+    plan_concept_met,
+    plan_reference,
+    plan_reinforcement,
+    plan_without_reference,
+    property_name,
+    references_of,
+)
+from spector.layout import HEADER_BYTES, Category, Flag
+from spector.process import verb
+from spector.providers import embedded
+from spector.records import Concept, MemoryRecord
+from spector.store.core import current_image
+from spector.write import Named, Prepared, UnpreparedError
+
+__all__ = ["Concepts"]
+
+#: concepts whose words are as alike as this are one
+_SAME = 0.92
+#: categories of concepts that are patterns; others are things
+_PATTERNS = frozenset({"causal_pattern", "operational_pattern"})
+
+
+class Concepts(ItemFacet):
+    """Things, persons, actions and patterns; each is a memory with references to others."""
+
+    sort = "concept"
+
+    @verb
+    def find_or_create(
+        self, name: str, category: str = "object", *, definition: str = "",
+        properties: Mapping[str, Any] | None = None, provenance: str = "episodic_consolidation",
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> tuple[Concept, bool]:
+        """The concept of a name and category, and whether it was made now.
+
+        Names that differ by case, accents or separators are one; so are concepts of a category
+        whose words are alike by 0.92. Properties that are new are noted; another provenance makes
+        a concept ``hybrid``.
+
+        Raises:
+            InvalidInputError: The name is empty, or properties are no JSON.
+        """
+        self._may_write()
+        name, category = checked_part(name, "name"), folded(checked_part(category, "category"))
+        if not concept_key(name):
+            raise InvalidInputError(f"name is {name!r:.60}", hint="name it with a letter or digit")
+        meaning = "" if not definition else check_text(definition, self._parts.config).strip()
+        given, origin = _properties(properties), parse_choice(provenance, "provenance",
+                                                              *PROVENANCES)  # fmt: skip
+        scope = self._scope(user_id, agent_id)
+        user, text = scope.user_id or "", concept_text(name, meaning)
+        alike = self._same(name, category, text, user)
+        made: list[int | None] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            found = concepts_named(reader, name, category=category, scope=user)
+            known = next(iter(found), alike)
+            if known is not None and reader.payloads([known], self.sort):
+                made[:] = [known]
+                return plan_concept_met(
+                    reader, known, name=name, properties=given, provenance=origin, scope=user
+                )
+            made[:] = [None]
+            return plan_concept(name, category, meaning, given, origin, user)
+
+        fields: dict[str, Any] = {
+            "tier": "semantic", "user_id": scope.user_id, "agent_id": scope.agent_id,
+            "category": Category.PATTERN if category in _PATTERNS else Category.ENTITY,
+        }  # fmt: skip
+        fields = {key: value for key, value in fields.items() if value is not None}
+        try:
+            done = self._parts.knowledge.commit(
+                decide, [] if alike is not None else [Prepared(text, fields)]
+            )
+        except UnpreparedError:  # forgotten between the two looks
+            done = self._parts.knowledge.commit(decide, [Prepared(text, fields)])
+        known = made[0]
+        if known is not None:
+            return self._get(known), False
+        return self._get(done.records[0].id), True
+
+    def _same(self, name: str, category: str, text: str, scope: str) -> int | None:
+        """A concept of this name, or with words that are alike; None when there is none."""
+        with self._read() as reader:
+            found = concepts_named(reader, name, category=category, scope=scope)
+            if found:
+                return found[0]
+            others = concepts_with(reader, "category", category, scope)
+        if not others or self._parts.embedder is None:
+            return None
+        best = self._likeness(text, others)[:1]
+        return best[0][0] if best and best[0][1] >= _SAME else None
+
+    def _likeness(self, text: str, ids: Collection[int]) -> list[tuple[int, float]]:
+        """Cosine of each concept's words with a text, the most alike first.
+
+        Raises:
+            InvalidVectorError: The store has no embedder.
+        """
+        if self._parts.embedder is None:
+            raise InvalidVectorError(
+                "the store has no embedder to compare texts with",
+                hint="open it with an embedder, or use find()",
+            )
+        cue: NDArray[np.float32] = embedded(self._parts.embedder, [text])[0]
+        store, dim = self._parts.store, self._parts.dim
+        known, codes = [], []
+        for row in store.catalog.fetch(sorted(ids)).values():
+            found = current_image(store, row)
+            if found is not None:
+                known.append(row.id)
+                codes.append(found[1][HEADER_BYTES : HEADER_BYTES + dim].view(np.int8))
+        if not known:
+            return []
+        table = np.stack(codes).astype(np.float32)
+        norms = np.linalg.norm(table, axis=1) * np.linalg.norm(cue)
+        likeness = table @ cue / np.maximum(norms, 1e-12)
+        return sorted(
+            ((each, float(value)) for each, value in zip(known, likeness, strict=True)),
+            key=lambda each: (-each[1], each[0]),
+        )
+
+    # -- questions ----------------------------------------------------------------------------
+
+    @verb
+    def of(
+        self, name_or_id: str | Named, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> Concept | None:
+        """The concept of a name, the oldest of several, or of an id; None without one.
+
+        Raises:
+            UnknownRecordError: There is no memory of that id. InvalidInputError: It is no concept.
+        """
+        scope = self._scope(user_id, agent_id)
+        if not isinstance(name_or_id, str):
+            return self._get(self._typed(name_or_id, self.sort, scope))
+        name = checked_part(name_or_id, "name_or_id")
+        with self._read() as reader:
+            found = concepts_named(reader, name, scope=scope.user_id)
+        records = self._living(found, scope)
+        return self._made(list(records.values())[:1])[0] if records else None
+
+    @verb
+    def find(
+        self, *, name: str | None = None, category: str | None = None,
+        property: tuple[str, Any] | None = None, limit: int = 100,
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> list[Concept]:
+        """Concepts of a name, a category and a property with its value; the oldest first."""
+        most, scope = parse_integer(limit, "limit", low=1), self._scope(user_id, agent_id)
+        wanted: list[tuple[str, str]] = []
+        if name is not None:
+            wanted.append(("concept", concept_key(checked_part(name, "name"))))
+        if category is not None:
+            wanted.append(("category", folded(checked_part(category, "category"))))
+        if property is not None:
+            wanted.append(("property", _pair(property)))
+        with self._read() as reader:
+            found = [
+                concepts_with(reader, sort, each, scope.user_id) for sort, each in wanted
+            ] or [set(reader.all_payloads(self.sort))]
+        ids = sorted(set.intersection(*found))
+        records = [
+            record for record in self._living(ids, scope).values()
+            if not record.flags & (Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
+        ]
+        return self._made(records[:most])
+
+    @verb
+    def similar(
+        self, text: str, *, min_likeness: float = 0.8, limit: int = 5,
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> list[Concept]:
+        """Concepts whose words are like a text, the most alike first."""
+        least = parse_number(min_likeness, "min_likeness", low=-1.0, high=1.0)
+        most, scope = parse_integer(limit, "limit", low=1), self._scope(user_id, agent_id)
+        words = check_text(text, self._parts.config)
+        records = {record.id: record for record, _ in self._every(scope)}
+        found = self._likeness(words, records) if records else []
+        return self._made([records[each] for each, like in found if like >= least][:most])
+
+    @verb
+    def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
+        """How many concepts and references there are, and how sure the concepts are."""
+        found = self._made([record for record, _ in self._every(self._scope(user_id, agent_id))])
+        categories: dict[str, int] = {}
+        for each in found:
+            categories[each.category] = categories.get(each.category, 0) + 1
+        references = sum(len(ids) for each in found for ids in each.memory_refs.values())
+        return {
+            "concepts": len(found), "categories": dict(sorted(categories.items())),
+            "references": references,
+            "mean_confidence": sum(e.confidence for e in found) / len(found) if found else 0.0,
+        }  # fmt: skip
+
+    # -- references ---------------------------------------------------------------------------
+
+    @verb
+    def add_ref(self, id: Named, layer: str, record: Named) -> Concept:
+        """Tie a concept to a memory of a layer; of more than 200 the first to come goes.
+
+        Raises:
+            InvalidInputError: The memory is of another user.
+        """
+        self._may_write()
+        concept, memory, name = *self._ends(id, record), layer_name(layer)
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            plan_reference(reader, changes, concept, name, memory)
+            return changes
+
+        self._parts.knowledge.commit(decide)
+        return self._get(concept)
+
+    @verb
+    def remove_ref(self, id: Named, layer: str, record: Named) -> bool:
+        """Untie a concept from a memory; False when nothing ties them."""
+        self._may_write()
+        concept, name = self._typed(id, self.sort), layer_name(layer)
+        (memory,) = ids_of(record, "record")
+        gone: list[bool] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            gone[:] = [plan_without_reference(reader, changes, concept, name, memory)]
+            return changes
+
+        self._parts.knowledge.commit(decide)
+        return gone[0]
+
+    @verb
+    def reinforce(self, id: Named, source: Named) -> Concept:
+        """Count a memory that shows a concept, once; it becomes a reference.
+
+        The confidence is ``0.5 + 0.1 sqrt(count)``, at most 0.99.
+        """
+        self._may_write()
+        concept, memory = self._ends(id, source)
+        strengthen: list[tuple[int, Any]] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            sorts = reader.sorts([memory]).get(memory, set())
+            layer = next((f"{each}s" for each in ("concept", "statistic") if each in sorts),
+                         "episodes")  # fmt: skip
+            strengthen.clear()
+            if plan_reinforcement(reader, changes, concept, layer, memory, now_ms):
+                strengthen.append((concept, self._parts.changer.reinforcing(True)))
+            return changes
+
+        self._parts.knowledge.commit(decide, strengthen=strengthen)
+        return self._get(concept)
+
+    def _ends(self, concept: Any, record: Any) -> tuple[int, int]:
+        """Ids of a concept and of another lasting memory of its user."""
+        first = self._typed(concept, self.sort)
+        (second,) = ids_of(record, "record") or (-1,)
+        if first == second or self._record(first).user_id != self._lasting(second).user_id:
+            raise InvalidInputError(
+                f"memory {second} cannot be a reference of concept {first}",
+                hint="a reference is another memory of the same user",
+            )
+        return first, second
+
+    def _get(self, concept: int) -> Concept:
+        return self._made([self._record(concept)])[0]
+
+    def _made(self, records: Sequence[MemoryRecord]) -> list[Concept]:
+        ids = [each.id for each in records]
+        with self._read() as reader:
+            payloads = reader.payloads(ids, self.sort)
+            references = references_of(reader, ids)
+        return [
+            Concept(
+                id=each.id, name=values["name"], category=values["category"],
+                definition=values["definition"], properties=values["properties"],
+                provenance=values["provenance"], confidence=values["confidence"],
+                reinforcement_count=values["reinforcement_count"],
+                memory_refs=references.get(each.id, {}), record=each,
+            )
+            for each in records
+            for values in (payloads[each.id],)
+        ]  # fmt: skip
+
+
+def _properties(properties: Any) -> dict[str, Any]:
+    if properties is None:
+        return {}
+    if not isinstance(properties, Mapping):
+        raise InvalidInputError(
+            f"properties must be a dictionary, not {type(properties).__name__}",
+            hint='write it like properties={"colour": "red"}',
+        )
+    for pair in properties.items():
+        _pair(pair)
+    return dict(properties)
+
+
+def _pair(pair: Any) -> str:
+    """The name under which a property with its value is kept."""
+    if not isinstance(pair, Iterable) or isinstance(pair, str) or len(found := tuple(pair)) != 2:
+        raise InvalidInputError(
+            f"property is {pair!r:.60}", hint='write it like property=("colour", "red")'
+        )
+    name = checked_part(found[0], "property")
+    try:
+        return property_name(name, found[1])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f"the value of property {name!r:.60} is no JSON: {error}",
+            hint="use texts, finite numbers, booleans, lists and dictionaries with text keys",
+        ) from error
+

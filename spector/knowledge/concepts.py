@@ -1,0 +1,218 @@
+"""Concepts: what several memories have in common, found by folded names, with references in order.
+
+A reference is a link from the concept to a memory, whose ordinal says when it came. At most 200 of
+a layer have one: the first to come is the first to lose it, and its link stays until the memory
+goes, so that no source reinforces a concept twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from spector.errors import InvalidInputError
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.reader import KnowledgeReader
+from spector.knowledge.statistics import certainty
+from spector.language.words import concept_key, folded
+from spector.store.payloads import encode
+
+__all__ = [
+    "LAYER_ALIASES",
+    "MOST_REFERENCES",
+    "PROVENANCES",
+    "concept_text",
+    "concepts_named",
+    "concepts_with",
+    "layer_name",
+    "plan_concept",
+    "plan_concept_met",
+    "plan_reference",
+    "plan_reinforcement",
+    "plan_without_reference",
+    "property_name",
+    "references_of",
+]
+
+MOST_REFERENCES: Final = 200
+PROVENANCES: Final = (
+    "episodic_consolidation", "agent_inference", "direct_ingestion", "hybrid",
+)  # fmt: skip
+#: names of the seed -> names of layers
+LAYER_ALIASES: Final[Mapping[str, str]] = {
+    "hippocampus": "episodes", "atl": "concepts", "angular_gyrus": "statistics",
+}  # fmt: skip
+_REFERENCE: Final = "reference:"
+_MOST_NAME: Final = 64
+
+
+def concept_text(name: str, definition: str) -> str:
+    """The words of a concept's memory: its name, and what it is."""
+    return f"{name}: {definition}" if definition else name
+
+
+def property_name(name: str, value: Any) -> str:
+    """A property and its value as one name, by which concepts are found."""
+    text = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
+    return folded(f"{name}={text}")
+
+
+def layer_name(layer: Any) -> str:
+    """The name of a layer: ``episodes``, ``concepts``, ``statistics`` or a foreign one.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    if not isinstance(layer, str) or not 0 < len(layer.strip()) <= _MOST_NAME:
+        raise InvalidInputError(
+            f"layer is {layer!r:.60}", hint='pass "episodes", "concepts" or "statistics"'
+        )
+    name = folded(layer).replace(" ", "_")
+    return LAYER_ALIASES.get(name, name)
+
+
+def concepts_named(
+    reader: KnowledgeReader, name: str, *, category: str | None = None, scope: str | None = None
+) -> list[int]:
+    """Concepts with a name, whatever its case, accents and separators; the oldest first."""
+    found = sorted({row["id"] for row in reader.named(concept_key(name), ("concept",), scope)})
+    if category is None:
+        return found
+    payloads = reader.payloads(found, "concept")
+    return [each for each in found if payloads[each]["category"] == category]
+
+
+def concepts_with(
+    reader: KnowledgeReader, sort: str, folded_name: str, scope: str | None = None
+) -> set[int]:
+    """Concepts that have a category or a property with its value."""
+    return {row["id"] for row in reader.named(folded_name, (sort,), scope)}
+
+
+def plan_concept(
+    name: str, category: str, definition: str, properties: Mapping[str, Any], provenance: str,
+    scope: str,
+) -> Changes:
+    """What a new concept changes: memory 0 gets its payload and its names."""
+    changes, made = Changes(store=[0]), New(0)
+    values = {
+        "name": name, "category": category, "definition": definition,
+        "properties": dict(properties), "provenance": provenance,
+    }  # fmt: skip
+    changes.put("payload", id=made, sort="concept", json=encode("concept", values))
+    for sort, each in (
+        ("concept", concept_key(name)), ("category", folded(category)),
+        *(("property", property_name(*pair)) for pair in properties.items()),
+    ):
+        changes.put("name", scope=scope, sort=sort, folded=each, id=made)
+    return changes
+
+
+def plan_concept_met(
+    reader: KnowledgeReader, concept: int, *, name: str, properties: Mapping[str, Any],
+    provenance: str, scope: str,
+) -> Changes:
+    """A concept is met again: another name leads to it, what is new about it is noted.
+
+    Another provenance makes it ``hybrid``.
+    """
+    changes = Changes()
+    values = reader.payloads([concept], "concept")[concept]
+    if concept not in concepts_named(reader, name, scope=scope):
+        changes.put("name", scope=scope, sort="concept", folded=concept_key(name), id=concept)
+    known: dict[str, Any] = values["properties"]
+    fresh = {key: value for key, value in properties.items() if known.get(key, _NONE) != value}
+    for key, value in fresh.items():
+        if key in known:
+            changes.drop("name", scope, "property", property_name(key, known[key]), concept)
+        changes.put(
+            "name", scope=scope, sort="property", folded=property_name(key, value), id=concept
+        )
+    both = values["provenance"] if provenance == values["provenance"] else "hybrid"
+    if fresh or both != values["provenance"]:
+        _put(changes, concept, values, properties=known | fresh, provenance=both)
+    return changes
+
+
+def references_of(
+    reader: KnowledgeReader, concepts: Collection[int]
+) -> dict[int, dict[str, tuple[int, ...]]]:
+    """Layer -> its memories in the order in which they came, of each concept."""
+    found: dict[int, dict[str, list[tuple[int, int]]]] = {}
+    for row in reader.link_kinds(list(concepts)):
+        if row["kind"].startswith(_REFERENCE) and row["a"] in concepts and row["n"] is not None:
+            layer = row["kind"].removeprefix(_REFERENCE)
+            found.setdefault(row["a"], {}).setdefault(layer, []).append((row["n"], row["b"]))
+    return {
+        concept: {layer: tuple(b for _, b in sorted(ids)) for layer, ids in layers.items()}
+        for concept, layers in found.items()
+    }  # fmt: skip
+
+
+def plan_reference(
+    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int,
+    *, reinforced_ms: int | None = None,
+) -> None:
+    """Tie a concept to a memory; of more than 200 in a layer the first loses its place.
+
+    A reference that has its place keeps it.
+
+    Args:
+        reinforced_ms: The time at which the memory reinforced the concept, if it does so now.
+    """
+    kind = _REFERENCE + layer
+    rows = reader.links(kind, a=[concept])
+    placed = sorted(
+        (row for row in rows if row["n"] is not None), key=lambda row: (row["n"], row["b"])
+    )
+    own = next((row for row in rows if row["b"] == memory), None)
+    t_ms = reinforced_ms if own is None or own["t_ms"] is None else own["t_ms"]
+    if own is not None and own["n"] is not None:
+        if t_ms != own["t_ms"]:
+            changes.put("link", a=concept, kind=kind, b=memory, n=own["n"], t_ms=t_ms)
+        return
+    last = placed[-1]["n"] if placed else -1
+    changes.put("link", a=concept, kind=kind, b=memory, n=last + 1, t_ms=t_ms)
+    for row in placed[: max(0, len(placed) + 1 - MOST_REFERENCES)]:
+        changes.put("link", **row | {"n": None})
+
+
+def plan_without_reference(
+    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int
+) -> bool:
+    """Untie a concept from a memory; False when nothing ties them."""
+    kind = _REFERENCE + layer
+    found = [row for row in reader.links(kind, a=[concept]) if row["b"] == memory]
+    for row in found:
+        changes.drop("link", row["a"], kind, row["b"])
+    return bool(found)
+
+
+def plan_reinforcement(
+    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int, now_ms: int
+) -> bool:
+    """Count a memory for a concept, once; it becomes a reference. False when it was counted."""
+    rows = [
+        row for row in reader.link_kinds([memory])
+        if row["a"] == concept and row["b"] == memory and row["kind"].startswith(_REFERENCE)
+    ]  # fmt: skip
+    if any(row["t_ms"] is not None for row in rows):
+        return False
+    if rows:
+        layer = str(rows[0]["kind"]).removeprefix(_REFERENCE)
+    plan_reference(reader, changes, concept, layer, memory, reinforced_ms=now_ms)
+    values = reader.payloads([concept], "concept")[concept]
+    count = values["reinforcement_count"] + 1
+    _put(changes, concept, values, reinforcement_count=count, confidence=certainty(count))
+    return True
+
+
+_NONE: Final = object()
+
+
+def _put(changes: Changes, concept: int, values: Mapping[str, Any], **changed: Any) -> None:
+    text = encode("concept", {**values, **changed})
+    changes.put("payload", id=concept, sort="concept", json=text)
