@@ -37,7 +37,7 @@ def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest
 
     - ``include_superseded``: what is no longer so is among the answers.
     - ``lexical_weight`` / ``vector_weight``: words count by it, compared with a factual cue.
-    - ``utility_boost``: utility counts by this share of the weight of likeness, on top.
+    - ``utility_boost``: utility counts by this share of the weight of similarity, on top.
     - ``categories``, and for procedures their tier: count 1.1.
 
     Its limit and sort are for callers (`spector.language.cues.intent.PARAMS`).

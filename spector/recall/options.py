@@ -1,4 +1,4 @@
-"""What a recall is asked for rarely: narrow gates, and switches that are no defaults."""
+"""The rarer arguments of a recall: narrow filters, and switches that are off by default."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
         InvalidInputError: ``options`` of another type.
     """
     if options is None and not rare:
-        return _USUAL
+        return _DEFAULTS
     if options is not None and not isinstance(options, RecallOptions):
         raise InvalidInputError(
             f"options must be a RecallOptions, got {type(options).__name__}",
@@ -258,4 +258,4 @@ def diversity_weight(options: ParsedOptions, *, is_survey: bool) -> float | None
     return _COVERAGE if options.coverage else None
 
 
-_USUAL: Final = RecallOptions()
+_DEFAULTS: Final = RecallOptions()

@@ -40,7 +40,7 @@ from spector.search.view import (
 __all__ = ["BY_SCORE", "BY_WORDS", "CandidateRanker"]
 
 
-#: candidates by score and by words, and how many of the latter must pass the gates; the scan of a
+#: candidates by score and by words, and how many of the latter must pass the filters; the scan of a
 #: large store slows down with what it is asked for (bench/log/recall.md, "How many candidates")
 BY_SCORE: Final = 64
 BY_WORDS: Final = 128
@@ -175,7 +175,7 @@ def _best_by_words(
     plan: Plan, n: int, view: WordView, cue: LexicalQuery, count: int,
     allow: AllowedRecords | None,
 ) -> I64:
-    """Rows with the best BM25; more of them until enough pass the gates."""
+    """Rows with the best BM25; more of them until enough pass the filters."""
     if not cue.terms or not len(view):
         return np.zeros(0, np.int64)
     snap, ranking = plan.snap, plan.query.profile.ranking

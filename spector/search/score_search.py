@@ -61,7 +61,7 @@ class ScoreSearch:
             ordered = scanned_hits(plan.snap, result.hits)
             hits, dropped = self._confirmer.first(plan, ordered, k)
             if len(result) < want or len(hits) == k:
-                # every record that passes the gates has been considered, or enough were
+                # every record that passes the filters has been considered, or enough were
                 if filtered and allow is None:
                     self._remember(gate, k + 2 * dropped + _STRANGERS)
                 break
@@ -91,7 +91,7 @@ class ScoreSearch:
         self._enough[gate] = min(candidates, MOST_CANDIDATES)
 
     def hit_of_id(self, plan: Plan) -> Hit | None:
-        """The memory whose id the cue is, if there is one and it passes the gates."""
+        """The memory whose id the cue is, if there is one and it passes the filters."""
         record_id = plan.request.reading.record_id
         if record_id is None:
             return None

@@ -1,7 +1,7 @@
 """The read path over all tiers of a memory: plans run in order, in one snapshot. Writes nothing.
 
 Stages: a request becomes a plan (`make_plan`), the plan a ranking, the ranking an answer. The
-kernel's scan ranks every record that passes the gates. For a cue with words, evidence is added on
+kernel's scan ranks every record that passes the filters. For a cue with words, evidence is added on
 the same scale and decides the order. The catalog drops what a Bloom filter let through by accident.
 If that leaves too few, the catalog resolves the whole filter to a list of records and the scan runs
 again, so a filter never truncates an answer.
@@ -60,7 +60,7 @@ __all__ = ["Searcher"]
 _ATTEMPTS: Final = 8
 #: hits among which different ones are looked for: so many times those wanted, and at least
 _POOL, _LEAST_POOL = 4, 40
-#: the same where everything is asked for: a flood of alike memories must not be all that is seen
+#: the same where everything is asked for: a flood of similar memories must not be all that is seen
 _SURVEY_POOL: Final = 256
 #: hits whose vectors are fed back
 _FEEDBACK_HITS: Final = 3
@@ -322,7 +322,7 @@ class Searcher:
 
 
 def _is_about(request: RecallRequest) -> bool:
-    """Whether a score says how well a memory fits the cue: words and likeness both count."""
+    """Whether a score says how well a memory fits the cue: words and similarity both count."""
     return request.cue.vector is not None and request.ranks_by_evidence and bool(
         request.profile.w_similarity
     )

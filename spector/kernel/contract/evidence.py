@@ -64,7 +64,7 @@ class Ranking:
     by_name: bool = True
     #: of two statements that answer one question about how things are the newer one comes first
     newer: bool = True
-    #: "rrf": ranks of likeness and words instead of the sum, 1 / (rrf_k + rank) each
+    #: "rrf": ranks by cosine and by words instead of the sum, 1 / (rrf_k + rank) each
     fusion: Literal["sum", "rrf"] = "sum"
     rrf_k: float = 60.0
 

@@ -1,4 +1,4 @@
-"""What speaks for a memory: words, likeness, names, and the signals of the whole."""
+"""The evidence for a memory: words, similarity, names; and signals about a whole ranking."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Adds up the kernel's score and all evidence of a candidate on one scale.
 
     score = fused + w_lexical * sd * (w W + about - said_by + preference + form)
-                  + w_similarity * (likeness with neighbours - cosine)
+                  + w_similarity * (cosine mixed with neighbours - cosine)
 
 ``fused`` is the kernel's score, unchanged. ``sd`` is the standard deviation of the cue's similarity
 over the store. Evidence is counted in deviations, so words and vectors are comparable in every
@@ -63,7 +63,7 @@ class Corpus:
     Attributes:
         rows: memories.
         mean_length: mean length with the turns around and the fields.
-        spread: deviation of the cue's likeness, where it is not that of what is ranked.
+        spread: deviation of the cue's cosines, where it is not that of what is ranked.
     """
 
     rows: int
@@ -90,10 +90,10 @@ class Fuser:
         snap, query, profile = plan.snap, plan.query, plan.query.profile
         weight = plan.word_weight
         fused, similarity, dots = _scores(plan, tables)
-        likeness = self._mixed(snap, tables, dots, profile.ranking.near)
+        mixed = self._mixed_cosines(snap, tables, dots, profile.ranking.near)
         spread = corpus.spread
         if spread is None:
-            spread = deviation(likeness) if query.vector is not None else TYPICAL_DEVIATION
+            spread = deviation(mixed) if query.vector is not None else TYPICAL_DEVIATION
         gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
         idf = idf_of(cue.df(), corpus.rows)
         found = [
@@ -106,9 +106,9 @@ class Fuser:
         scale = np.float32(profile.w_lexical) * spread
         evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
-            evidence["near"] = np.float32(profile.w_similarity) * (likeness - similarity)
+            evidence["near"] = np.float32(profile.w_similarity) * (mixed - similarity)
         if profile.ranking.fusion == "rrf":
-            evidence = _by_ranks(evidence, tables, fused, likeness, profile)
+            evidence = _by_ranks(evidence, tables, fused, mixed, profile)
         if named is not None:
             evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
         ranked = Ranked(
@@ -119,7 +119,7 @@ class Fuser:
             fused, similarity, evidence,
             [] if result is None else unfeatured_hits(snap, tables, result),
         )
-        ranked.likeness = likeness
+        ranked.mixed = mixed
         if words is not None:
             full = max(float(np.sum(idf)), 1e-9) * weight
             if named is not None:  # a name that is found covers the cue, whatever else it says
@@ -128,13 +128,13 @@ class Fuser:
             ranked.words, ranked.full = words, full
             ranked.coverage = max(0.0, _highest(words, gone)) / full
         if query.vector is not None:
-            ranked.cosine = max(-1.0, _highest(likeness, gone))
+            ranked.cosine = max(-1.0, _highest(mixed, gone))
         return ranked
 
-    def _mixed(
+    def _mixed_cosines(
         self, snap: Snapshot, tables: Sequence[FeatureTable], dots: F32, share: float
     ) -> F32:
-        """(N,) cosines with neighbours."""
+        """(N,) cosines with each vector mixed with its neighbours'."""
         out: list[F32] = []
         start = 0
         for features in tables:
@@ -148,8 +148,8 @@ class Fuser:
 def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
     """Kernel scores and cosines of the ranked rows, and cosines of all rows, table by table.
 
-    The gates of a query apply to answers. Neighbours count as context whether they pass or not, but
-    for dormant and quarantined memories.
+    The filters of a query apply to answers. Neighbours count as context whether they pass or not,
+    but for dormant and quarantined memories.
     """
     snap, query = plan.snap, plan.query
     part = _join([features.part for features in tables])
@@ -262,13 +262,13 @@ def _ranked_mask(features: FeatureTable) -> NDArray[np.bool_]:
 
 
 def _by_ranks(
-    evidence: dict[str, F32], tables: Sequence[FeatureTable], fused: F32, likeness: F32,
+    evidence: dict[str, F32], tables: Sequence[FeatureTable], fused: F32, mixed: F32,
     profile: ScoringProfile,
 ) -> dict[str, F32]:
-    """Reciprocal ranks of likeness and of words in place of their values."""
+    """Reciprocal ranks by cosine and by words in place of their values."""
     ids = np.concatenate([features.ids for features in tables])
     words = evidence.get("words", np.zeros(len(ids), np.float32))
-    alive = np.where(fused > -np.inf, likeness + 2, 0)  # above 0 for every cosine
+    alive = np.where(fused > -np.inf, mixed + 2, 0)  # above 0 for every cosine
     k = profile.ranking.rrf_k
     ranks = reciprocal_ranks(alive, ids, k) + reciprocal_ranks(words, ids, k)
     with np.errstate(invalid="ignore"):

@@ -125,7 +125,7 @@ class SignalCollector:
         """The same for every cue, so it is kept for those that follow."""
         request, query = plan.request, plan.query
         key = (
-            request.gates, plan.filters, ranked.allowed is None,
+            request.filter_key, plan.filters, ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
             None if request.probes is None else request.probes[:, 0].tobytes(),
         )  # fmt: skip
@@ -140,7 +140,7 @@ class SignalCollector:
 
 
 def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
-    """By evenly spaced memories: those that the gates let through, confirmed by the catalog."""
+    """By evenly spaced memories: those that pass the filters, confirmed by the catalog."""
     snap = plan.snap
     exact = ranked.allowed is not None or not plan.is_filtered
     if ranked.allowed is not None:
@@ -202,7 +202,7 @@ def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
 
 
 def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:
-    """The ranked rows with the most words and the highest likeness that the catalog confirms."""
+    """The ranked rows with the most words and the highest cosine that the catalog confirms."""
     out = [ranked.rows_of(np.array([hit.id for hit in hits], np.int64))]
     for values in ranked.values():
         rows = ranked.passing()

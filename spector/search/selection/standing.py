@@ -132,7 +132,7 @@ class Standing:
         if within is None or not within.rows:
             return []
         is_request = plan.request.reading.kind is Kind.REQUEST
-        scores = self._likeness(plan, within, is_request=is_request)
+        scores = self._similarities(plan, within, is_request=is_request)
         chosen = [(score, n) for score, n in zip(scores, within.rows, strict=True) if score > 0]
         # of equal ones the newest, which stand first
         chosen.sort(key=lambda each: (-each[0], each[1]))
@@ -164,10 +164,10 @@ class Standing:
         if not len(ids):
             return []
         rows = ranked.set_aside(ids)
-        by_words, by_likeness = (rows[rows < len(values)] for values in ranked.values())
+        by_words, by_cosine = (rows[rows < len(values)] for values in ranked.values())
         asked = np.union1d(
             by_words[ranked.words[by_words] > 0],
-            by_likeness[ranked.likeness[by_likeness] >= _LEAST_ASKED],
+            by_cosine[ranked.mixed[by_cosine] >= _LEAST_ASKED],
         )
         return ranked.candidates(asked) if len(asked) else []
 
@@ -188,11 +188,11 @@ class Standing:
         return seen
 
     def _within(self, plan: Plan) -> _Within | None:
-        """What the gates of a recall let through; the same for every cue, so it is kept."""
+        """What passes the filters of a recall; the same for every cue, so it is kept."""
         seen = self._all(plan.snap, plan.views)
         if not len(seen.found):
             return None
-        key = (plan.request.gates, plan.request.replaced, plan.by_catalog)
+        key = (plan.request.filter_key, plan.request.replaced, plan.by_catalog)
         within = seen.within.get(key)
         if within is None:
             passing = self._passing(plan, seen.found)
@@ -222,8 +222,7 @@ class Standing:
         return self._confirmer.first(self._bare(plan), ordered, most)[0] if ordered else []
 
     def _bare(self, plan: Plan) -> Plan:
-        """The same gates, but for those of likeness and strength; what is superseded never stands.
-        """
+        """The same filters without those of similarity and strength, and nothing superseded."""
         request = plan.request
         drop = request.drop_flags
         if not request.replaced:
@@ -274,7 +273,7 @@ class Standing:
                 self._conditions = _bounded({**self._conditions, **fresh})
         return [out[key] for key in keys]
 
-    def _likeness(self, plan: Plan, within: _Within, *, is_request: bool) -> list[float]:
+    def _similarities(self, plan: Plan, within: _Within, *, is_request: bool) -> list[float]:
         """How similar the cue is to each condition; 0 where it is not about it.
 
         By vectors; by words without an embedder, and where the embedder fails.
@@ -312,12 +311,12 @@ class Standing:
         return np.stack([known[each] for each in conditions]) if conditions else None
 
 
-def _candidate(found: InstructionTable, n: int, likeness: float) -> Candidate:
-    """A candidate whose score is the likeness of cue and condition."""
-    evidence = {"condition": likeness} if likeness else {}
+def _candidate(found: InstructionTable, n: int, similarity: float) -> Candidate:
+    """A candidate whose score is the similarity of cue and condition."""
+    evidence = {"condition": similarity} if similarity else {}
     return Candidate(
         int(found.ids[n]), int(found.store[n]), int(found.part[n]), int(found.slot[n]), 0.0, 0.0,
-        evidence, likeness,
+        evidence, similarity,
     )
 
 

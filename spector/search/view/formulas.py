@@ -71,14 +71,14 @@ class Around:
         return TermSpread(share, target, factor, self.ranked)
 
 
-def deviation(likeness: F32) -> np.float32:
+def deviation(cosines: F32) -> np.float32:
     """Standard deviation of cosines over a store; pulled towards a typical one in small stores.
 
     Args:
-        likeness: (n,) float32, the cue's cosine with each memory (or a sample of them).
+        cosines: (n,) float32, the cue's cosine with each memory (or a sample of them).
     """
-    count = float(likeness.size)
-    wide = likeness.astype(np.float64)
+    count = float(cosines.size)
+    wide = cosines.astype(np.float64)
     mean = float(wide.sum()) / max(count, 1.0)
     own = max(0.0, squared(wide) / max(count, 1.0) - mean * mean)
     prior = float(TYPICAL_DEVIATION) ** 2

@@ -34,11 +34,12 @@ class Ranked(Sequence[Candidate]):
 
     Attributes:
         coverage: best evidence of words as a share of the most there could be, 0..1.
-        cosine: highest likeness with neighbours.
-        ids, store, part, slot: (N,) of every row, also of what the gates keep out.
-        words, full: (n,) f32 evidence of words of the rows of grounds, and the most there could be.
-        likeness: (n,) f32 with neighbours, of the same rows.
-        allowed: places (see `code_of`) beyond which nothing passes, once that was asked.
+        cosine: highest of ``mixed`` among the rows that pass.
+        ids, store, part, slot: (N,) of every row, also of those that the filters keep out.
+        words, full: (n,) f32 evidence of words, and the most there could be. Its n rows are those
+            of the feature tables, the first of the N.
+        mixed: (n,) f32 cosines with each vector mixed with its neighbours', of the same rows.
+        allowed: places (see `code_of`) of all that can pass; None until that is known.
         is_whole: every memory is in it.
     """
 
@@ -69,7 +70,7 @@ class Ranked(Sequence[Candidate]):
         self._order = np.zeros(0, np.int64)
         self.coverage = 0.0
         self.cosine = 0.0
-        self.words = self.likeness = np.zeros(0, np.float32)
+        self.words = self.mixed = np.zeros(0, np.float32)
         self.full = 1.0
         self.allowed: NDArray[np.uint64] | None = None
         self.is_whole = False
@@ -152,7 +153,7 @@ class Ranked(Sequence[Candidate]):
         return code_of(self.part[rows], self.slot[rows])
 
     def passing(self) -> I64:
-        """Rows that the gates, and `only`, have left."""
+        """Rows that the filters, and `only`, have left."""
         return np.sort(np.concatenate([self._order, self._left]))
 
     def rows_of(self, ids: I64) -> I64:
@@ -160,15 +161,15 @@ class Ranked(Sequence[Candidate]):
         return np.flatnonzero(np.isin(self.ids, ids))
 
     def values(self) -> tuple[F32, F32]:
-        """The columns that signals are made of: evidence of words, likeness."""
-        return self.words, self.likeness
+        """The columns that signals are made of: evidence of words, cosines."""
+        return self.words, self.mixed
 
     def signals_of(self, rows: I64) -> tuple[float, float | None]:
         """``coverage`` and ``cosine`` of some rows alone; None without any."""
-        words, likeness = (values[rows[rows < len(values)]] for values in self.values())
+        words, cosines = (values[rows[rows < len(values)]] for values in self.values())
         return (
             max(0.0, float(words.max(initial=0.0))) / self.full,
-            max(-1.0, float(likeness.max())) if len(likeness) else None,
+            max(-1.0, float(cosines.max())) if len(cosines) else None,
         )
 
     @overload

@@ -36,7 +36,7 @@ class Plan:
     Attributes:
         views: the words of every store at the moment of the snapshot; none where no words count.
         k: hits wanted.
-        query: what the kernel scores, and the gates that it applies.
+        query: what the kernel scores, and the filters that it applies.
         word_weight: of the cue's words, in deviations.
         filters: per store, what the catalog must confirm of a candidate; None: nothing.
         is_filtered: the catalog must confirm something.

@@ -192,7 +192,7 @@ class RecallRequest:
     cut: float = 0.0
 
     @property
-    def gates(self) -> tuple[object, ...]:
+    def filter_key(self) -> tuple[object, ...]:
         """The filters of a request, whatever the cue; equal where the same memories pass."""
         return (
             self.selection, self.valence, self.min_importance, self.category_mask,
