@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from spector.kernel.checksum import (
-    crc32c,
-    crc32c_rows,
-)
-from spector.kernel.dispatch import (
-    get_kernel,
-    kernel_info,
-)
-from spector.kernel.ordering import (
-    cluster,
-)
-from spector.kernel.threads import (
-    ParallelKernel,
-    usable_cores,
-)
+from spector.kernel.checksum import crc32c, crc32c_rows
+from spector.kernel.dispatch import get_kernel, kernel_info
+from spector.kernel.ordering import cluster
+from spector.kernel.threads import ParallelKernel, usable_cores
 
 __all__ = [
     "ParallelKernel",

@@ -29,22 +29,10 @@ from spector.lexical.files import (
     pack_rows,
     read_rows,
 )
-from spector.lexical.image import (
-    IndexImage,
-    image_from_files,
-    stored_block,
-)
-from spector.lexical.index import (
-    WordIndex,
-)
-from spector.lexical.source import (
-    Extent,
-    SlotEntry,
-)
-from spector.lexical.view import (
-    Lookup,
-    WordView,
-)
+from spector.lexical.image import IndexImage, image_from_files, stored_block
+from spector.lexical.index import WordIndex
+from spector.lexical.source import Extent, SlotEntry
+from spector.lexical.view import Lookup, WordView
 
 __all__ = [
     "EXTENT_DTYPE",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spector.messages.counting import (
-    counted,
-)
+from spector.messages.counting import counted
 from spector.messages.suggestions import (
     checks_arguments,
     hint_for_argument,

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from spector.parts.lifetime import (
-    Access,
-    Lifetime,
-)
-from spector.parts.parts import (
-    Parts,
-)
+from spector.parts.lifetime import Access, Lifetime
+from spector.parts.parts import Parts
 
 __all__ = [
     "Access",

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from spector.process import exit
-from spector.process.caches import (
-    KEEPERS,
-    drop_all_caches,
-    keeps,
-)
-from spector.process.calls import (
-    Calls,
-    Steps,
-    verb,
-)
-from spector.process.exit import (
-    at_exit,
-)
+from spector.process.caches import KEEPERS, drop_all_caches, keeps
+from spector.process.calls import Calls, Steps, verb
+from spector.process.exit import at_exit
 from spector.process.resources import (
     Call,
     Resource,
@@ -31,17 +21,9 @@ from spector.process.resources import (
     postpone,
     take,
 )
-from spector.process.safe_open import (
-    kind_of,
-    open_given,
-)
-from spector.process.shortage import (
-    is_short_of_memory,
-    said_as_memory_error,
-)
-from spector.process.sole import (
-    Sole,
-)
+from spector.process.safe_open import kind_of, open_given
+from spector.process.shortage import is_short_of_memory, said_as_memory_error
+from spector.process.sole import Sole
 
 __all__ = [
     "KEEPERS",

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from spector.recall.context import (
-    Context,
-    Quote,
-)
-from spector.recall.options import (
-    RareArguments,
-    RecallArguments,
-    RecallOptions,
-)
-from spector.recall.reading import (
-    default_k,
-    topic_in,
-)
-from spector.recall.recaller import (
-    Recaller,
-)
+from spector.recall.context import Context, Quote
+from spector.recall.options import RareArguments, RecallArguments, RecallOptions
+from spector.recall.reading import default_k, topic_in
+from spector.recall.recaller import Recaller
 
 __all__ = [
     "Context",

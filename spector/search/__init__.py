@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from spector.search.listing import (
-    TRUSTED_S,
-    Listing,
-)
-from spector.search.searcher import (
-    Searcher,
-)
+from spector.search.listing import TRUSTED_S, Listing
+from spector.search.searcher import Searcher
 
 __all__ = [
     "TRUSTED_S",

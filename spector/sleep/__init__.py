@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from spector.sleep.daemon import (
-    ReflectDaemon,
-)
-from spector.sleep.sleeper import (
-    Sleeper,
-)
+from spector.sleep.daemon import ReflectDaemon
+from spector.sleep.sleeper import Sleeper
 
 __all__ = [
     "ReflectDaemon",

@@ -8,14 +8,8 @@ from spector.tiers.base import (
     PlacesByUser,
     TierStore,
 )
-from spector.tiers.finder import (
-    Finder,
-    unknown,
-)
-from spector.tiers.router import (
-    TierRouter,
-    default_tiers,
-)
+from spector.tiers.finder import Finder, unknown
+from spector.tiers.router import TierRouter, default_tiers
 
 __all__ = [
     "Finder",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from spector.upkeep.compaction import (
-    compact_all,
-    due_paths,
-)
+from spector.upkeep.compaction import compact_all, due_paths
 from spector.upkeep.counting import (
     count_of,
     has_one_user,
@@ -13,15 +10,9 @@ from spector.upkeep.counting import (
     tiers_of,
     users_of,
 )
-from spector.upkeep.erasure import (
-    is_overdue,
-)
-from spector.upkeep.keeper import (
-    Keeper,
-)
-from spector.upkeep.ordering import (
-    cluster_due,
-)
+from spector.upkeep.erasure import is_overdue
+from spector.upkeep.keeper import Keeper
+from spector.upkeep.ordering import cluster_due
 from spector.upkeep.sealing import (
     has_failed,
     index_rest,

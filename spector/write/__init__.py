@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from spector.write.changing import (
-    Changer,
-)
-from spector.write.context import (
-    WriteContext,
-)
+from spector.write.changing import Changer
+from spector.write.context import WriteContext
 from spector.write.drafts import (
     FIELDS,
     Draft,
@@ -16,31 +12,18 @@ from spector.write.drafts import (
     Named,
     make_draft,
 )
-from spector.write.forgetting import (
-    Forgetter,
-    Manner,
-)
+from spector.write.forgetting import Forgetter, Manner
 from spector.write.knowledge import (
     Committed,
     KnowledgeWriter,
     Prepared,
     UnpreparedError,
 )
-from spector.write.reembed import (
-    reembed_store,
-)
-from spector.write.source_models import (
-    source_model,
-)
-from spector.write.speakers import (
-    Speakers,
-)
-from spector.write.updating import (
-    Updater,
-)
-from spector.write.writer import (
-    Writer,
-)
+from spector.write.reembed import reembed_store
+from spector.write.source_models import source_model
+from spector.write.speakers import Speakers
+from spector.write.updating import Updater
+from spector.write.writer import Writer
 
 __all__ = [
     "FIELDS",

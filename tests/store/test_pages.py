@@ -92,7 +92,6 @@ def test_a_row_with_a_value_of_another_type_is_not_taken_for_words(column: int) 
     assert _table_of(kinds, True) is None
 
 
-
 @pytest.mark.parametrize("column", range(11))
 def test_a_row_with_a_value_of_another_type_is_not_taken_for_a_partition(column: int) -> None:
     null, number, blob, text = 0, 1, 44, 23

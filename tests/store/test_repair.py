@@ -163,8 +163,6 @@ def _hit_and_elsewhere(p: Patient) -> None:
     p.put(ONE, bytes(data))
 
 
-
-
 def _count_header_and_record(p: Patient) -> None:
     """How many records there are is not known, one of them is damaged, and the journal names the
     place of a later one."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from spector.kernel.contract.evidence import (
-    REACH,
-    Ranking,
-)
+from spector.kernel.contract.evidence import REACH, Ranking
 from spector.kernel.contract.index import (
     BLOCK_DTYPE,
     BLOCK_ROWS,
@@ -27,17 +24,9 @@ from spector.kernel.contract.index import (
     sections_of,
     write_header,
 )
-from spector.kernel.contract.lexical import (
-    LexicalKernel,
-)
-from spector.kernel.contract.neighbours import (
-    SPREAD_DTYPE,
-    NeighbourKernel,
-    TermSpread,
-)
-from spector.kernel.contract.partitions import (
-    PartTable,
-)
+from spector.kernel.contract.lexical import LexicalKernel
+from spector.kernel.contract.neighbours import SPREAD_DTYPE, NeighbourKernel, TermSpread
+from spector.kernel.contract.partitions import PartTable
 from spector.kernel.contract.postings import (
     POSTINGS_DTYPE,
     PROBLEMS,
@@ -67,10 +56,7 @@ from spector.kernel.contract.profile import (
     ScoringProfile,
     get_profile,
 )
-from spector.kernel.contract.quantization import (
-    normalize,
-    quantize,
-)
+from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import (
     DEFAULT_DROP_FLAGS,
     MAX_ABS_MS,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from spector.kernel.native.scan import (
-    NativeKernel,
-    caps_names,
-)
+from spector.kernel.native.scan import NativeKernel, caps_names
 
 __all__ = [
     "NativeKernel",

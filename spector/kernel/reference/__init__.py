@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spector.kernel.reference.gather import (
-    NumpyGather,
-)
+from spector.kernel.reference.gather import NumpyGather
 from spector.kernel.reference.index import (
     A_LIMIT,
     A_SCALE,
@@ -13,12 +11,8 @@ from spector.kernel.reference.index import (
     NumpyIndex,
     sign_flips,
 )
-from spector.kernel.reference.lexical import (
-    NumpyLexical,
-)
-from spector.kernel.reference.neighbours import (
-    NumpyNeighbours,
-)
+from spector.kernel.reference.lexical import NumpyLexical
+from spector.kernel.reference.neighbours import NumpyNeighbours
 from spector.kernel.reference.scan import (
     CRC_TABLE,
     ReferenceKernel,

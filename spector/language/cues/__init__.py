@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.cues.compound import (
-    split_cue,
-)
+from spector.language.cues.compound import split_cue
 from spector.language.cues.intent import (
     PARAMS,
     Intent,
@@ -14,17 +12,9 @@ from spector.language.cues.intent import (
     kind_of,
     route_cue,
 )
-from spector.language.cues.long_cue import (
-    shorten_cue,
-)
-from spector.language.cues.present import (
-    asks_for_now,
-)
-from spector.language.cues.smalltalk import (
-    ASKING,
-    FILLERS,
-    PHRASES,
-)
+from spector.language.cues.long_cue import shorten_cue
+from spector.language.cues.present import asks_for_now
+from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
 from spector.language.cues.topic import (
     ASSISTANT,
     USER,

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from spector.language.frames.conflicts import (
-    NO_CONFLICT,
-    Verdict,
-    compare,
-)
-from spector.language.frames.extraction import (
-    extract,
-)
-from spector.language.frames.predicates import (
-    ONE_VALUED,
-    is_single_valued,
-)
+from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare
+from spector.language.frames.extraction import extract
+from spector.language.frames.predicates import ONE_VALUED, is_single_valued
 from spector.language.frames.statement import (
     AGENT,
     USER,
@@ -21,10 +12,7 @@ from spector.language.frames.statement import (
     Statement,
     Tense,
 )
-from spector.language.frames.values import (
-    normal_value,
-    values_differ,
-)
+from spector.language.frames.values import normal_value, values_differ
 
 __all__ = [
     "AGENT",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.statements.excerpts import (
-    cue_words,
-    excerpt,
-)
+from spector.language.statements.excerpts import cue_words, excerpt
 from spector.language.statements.form import (
     INSTRUCTS,
     MARK_VERSION,
@@ -22,10 +19,7 @@ from spector.language.statements.grammar import (
     Statement,
     may_be_of_change,
 )
-from spector.language.statements.instructions import (
-    find_instruction,
-    is_prohibition,
-)
+from spector.language.statements.instructions import find_instruction, is_prohibition
 from spector.language.statements.markers import (
     ASSISTANTS,
     FIRST_PERSON,
@@ -35,9 +29,7 @@ from spector.language.statements.markers import (
     is_of_time,
     subject_of,
 )
-from spector.language.statements.names import (
-    names_of,
-)
+from spector.language.statements.names import names_of
 from spector.language.statements.roles import (
     BARE_ROLES,
     is_invisible,
@@ -55,13 +47,8 @@ from spector.language.statements.speakers import (
     speaker_in,
     words_of,
 )
-from spector.language.statements.text import (
-    MemoryText,
-)
-from spector.language.statements.versions import (
-    ChangeKind,
-    StatementPair,
-)
+from spector.language.statements.text import MemoryText
+from spector.language.statements.versions import ChangeKind, StatementPair
 
 __all__ = [
     "ASKS_TR",

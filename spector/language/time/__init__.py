@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from spector.language.time.calendar import (
-    Span,
-    hull,
-)
-from spector.language.time.ranges import (
-    time_range_in,
-)
+from spector.language.time.calendar import Span, hull
+from spector.language.time.ranges import time_range_in
 
 __all__ = [
     "Span",

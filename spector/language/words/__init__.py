@@ -31,15 +31,8 @@ from spector.language.words.keys import (
     normalized_tokens,
     slug,
 )
-from spector.language.words.stemming import (
-    ENGLISH,
-    TURKISH,
-)
-from spector.language.words.unicode import (
-    normalize_nfkc,
-    normalize_unicode,
-    plain,
-)
+from spector.language.words.stemming import ENGLISH, TURKISH
+from spector.language.words.unicode import normalize_nfkc, normalize_unicode, plain
 
 __all__ = [
     "ENGLISH",

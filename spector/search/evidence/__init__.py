@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from spector.search.evidence.fusion import (
-    Corpus,
-    Fuser,
-)
-from spector.search.evidence.lexical_query import (
-    LexicalQuery,
-)
-from spector.search.evidence.probes import (
-    Probes,
-)
-from spector.search.evidence.signals import (
-    SignalCollector,
-)
-from spector.search.evidence.words import (
-    LexicalChannel,
-)
+from spector.search.evidence.fusion import Corpus, Fuser
+from spector.search.evidence.lexical_query import LexicalQuery
+from spector.search.evidence.probes import Probes
+from spector.search.evidence.signals import SignalCollector
+from spector.search.evidence.words import LexicalChannel
 
 __all__ = [
     "Corpus",

@@ -31,14 +31,8 @@ from spector.search.selection.origins import (
     origin_of,
     quote_text,
 )
-from spector.search.selection.rescoring import (
-    with_score,
-)
-from spector.search.selection.standing import (
-    MOST,
-    Embed,
-    Standing,
-)
+from spector.search.selection.rescoring import with_score
+from spector.search.selection.standing import MOST, Embed, Standing
 
 __all__ = [
     "CUT",

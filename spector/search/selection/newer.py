@@ -47,7 +47,6 @@ _DAY_MS: Final = 86_400_000
 _LONGEST: Final = 600
 
 
-
 def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list[Hit]:
     """The hits with each newer statement right before the older one that it replaces.
 

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from spector.search.view.answer import (
-    Answer,
-)
-from spector.search.view.confirm import (
-    Confirmer,
-)
-from spector.search.view.cue import (
-    NO_READING,
-    Cue,
-    Reading,
-)
-from spector.search.view.eligible import (
-    eligible_rows,
-)
+from spector.search.view.answer import Answer
+from spector.search.view.confirm import Confirmer
+from spector.search.view.cue import NO_READING, Cue, Reading
+from spector.search.view.eligible import eligible_rows
 from spector.search.view.features import (
     NOWHERE,
     FeatureTable,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from spector.store.catalog import rows, schema
-from spector.store.catalog.catalog import (
-    Catalog,
-    pad_ids,
-)
+from spector.store.catalog.catalog import Catalog, pad_ids
 from spector.store.catalog.journal import (
     JournalEntry,
     clear_journal,
@@ -24,11 +21,7 @@ from spector.store.catalog.journal import (
     write_journal,
     write_segments,
 )
-from spector.store.catalog.lineage import (
-    Lineage,
-    lineage_of,
-    note_opening,
-)
+from spector.store.catalog.lineage import Lineage, lineage_of, note_opening
 from spector.store.catalog.ownership import (
     ROW,
     WORDS,
@@ -101,10 +94,7 @@ from spector.store.catalog.schema import (
     put_meta,
     read_meta,
 )
-from spector.store.catalog.wal import (
-    LOG_NAME,
-    Log,
-)
+from spector.store.catalog.wal import LOG_NAME, Log
 
 __all__ = [
     "ANYBODY",

@@ -13,16 +13,9 @@ from spector.store.core.records import (
     verified_image,
     verify_strength,
 )
-from spector.store.core.store import (
-    Store,
-)
-from spector.store.core.transaction import (
-    Transaction,
-)
-from spector.store.core.view import (
-    TierFiles,
-    View,
-)
+from spector.store.core.store import Store
+from spector.store.core.transaction import Transaction
+from spector.store.core.view import TierFiles, View
 
 __all__ = [
     "Store",

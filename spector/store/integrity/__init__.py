@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from spector.store.integrity.agreement import (
-    refuse_damage,
-    refuse_disagreement,
-)
-from spector.store.integrity.check import (
-    check_files,
-    check_settled,
-)
-from spector.store.integrity.check_disk import (
-    check_unopened,
-)
-from spector.store.integrity.lost_commits import (
-    refuse_lost,
-    refuse_lost_schema,
-    stem_of,
-)
-from spector.store.integrity.reconciling import (
-    mutable_halves,
-    reconcile,
-)
+from spector.store.integrity.agreement import refuse_damage, refuse_disagreement
+from spector.store.integrity.check import check_files, check_settled
+from spector.store.integrity.check_disk import check_unopened
+from spector.store.integrity.lost_commits import refuse_lost, refuse_lost_schema, stem_of
+from spector.store.integrity.reconciling import mutable_halves, reconcile
 from spector.store.integrity.redo import (
     Replay,
     is_entry,
@@ -29,13 +14,8 @@ from spector.store.integrity.redo import (
     require_entry,
     sound_runs,
 )
-from spector.store.integrity.strays import (
-    is_replaced,
-    read_stray,
-)
-from spector.store.integrity.walking import (
-    walk,
-)
+from spector.store.integrity.strays import is_replaced, read_stray
+from spector.store.integrity.walking import walk
 
 __all__ = [
     "Replay",

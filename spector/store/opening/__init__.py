@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from spector.store.opening.non_stores import (
-    has_partitions,
-    no_store_at,
-)
+from spector.store.opening.non_stores import has_partitions, no_store_at
 from spector.store.opening.opening import (
     OpenedStore,
     no_store,
     open_disk,
     open_memory,
 )
-from spector.store.opening.read_only import (
-    reading_catalog,
-)
-from spector.store.opening.recovery import (
-    remove_leftovers,
-)
-from spector.store.opening.stamp import (
-    Stamp,
-)
+from spector.store.opening.read_only import reading_catalog
+from spector.store.opening.recovery import remove_leftovers
+from spector.store.opening.stamp import Stamp
 
 __all__ = [
     "OpenedStore",

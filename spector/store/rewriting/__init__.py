@@ -9,13 +9,8 @@ from spector.store.rewriting.compaction import (
     live_images,
     split_partition,
 )
-from spector.store.rewriting.migrations import (
-    next_step,
-)
-from spector.store.rewriting.rewriting import (
-    Progress,
-    rewrite_all,
-)
+from spector.store.rewriting.migrations import next_step
+from spector.store.rewriting.rewriting import Progress, rewrite_all
 
 __all__ = [
     "Arrangement",

@@ -20,26 +20,11 @@ from spector.store.sqlite.connections import (
     leaves_statements,
     open_connection,
 )
-from spector.store.sqlite.damage import (
-    SQL_ERRORS,
-)
-from spector.store.sqlite.database import (
-    Database,
-)
-from spector.store.sqlite.fulltext import (
-    has_room,
-    problem_of_full_text,
-    problem_of_schema,
-)
-from spector.store.sqlite.hardening import (
-    allow_attach,
-    confine,
-    refuse_foreign_code,
-)
-from spector.store.sqlite.journals import (
-    has_journal,
-    refuse_harm,
-)
+from spector.store.sqlite.damage import SQL_ERRORS
+from spector.store.sqlite.database import Database
+from spector.store.sqlite.fulltext import has_room, problem_of_full_text, problem_of_schema
+from spector.store.sqlite.hardening import allow_attach, confine, refuse_foreign_code
+from spector.store.sqlite.journals import has_journal, refuse_harm
 from spector.store.sqlite.reads import (
     ConnectionLease,
     MainConnection,
@@ -48,10 +33,7 @@ from spector.store.sqlite.reads import (
     roll_back_open,
     typed_sql_errors,
 )
-from spector.store.sqlite.shared_descriptors import (
-    keep_open,
-    raw_file,
-)
+from spector.store.sqlite.shared_descriptors import keep_open, raw_file
 from spector.store.sqlite.tables import (
     MAX_ROWID,
     UNREADABLE,

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from spector.store.words.checks import (
-    drop_unused_words,
-    notes_on_words,
-)
-from spector.store.words.files import (
-    FOLDER,
-    is_words,
-    remove_words,
-)
-from spector.store.words.index import (
-    Words,
-)
+from spector.store.words.checks import drop_unused_words, notes_on_words
+from spector.store.words.files import FOLDER, is_words, remove_words
+from spector.store.words.index import Words
 from spector.store.words.speakers import (
     Utterance,
     newest_utterances,

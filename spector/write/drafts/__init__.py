@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from spector.write.drafts.append import (
-    append_batch,
-    records_of,
-)
-from spector.write.drafts.batch import (
-    Batch,
-    strengths_of,
-)
+from spector.write.drafts.append import append_batch, records_of
+from spector.write.drafts.batch import Batch, strengths_of
 from spector.write.drafts.draft import (
     FIELDS,
     Draft,

@@ -43,7 +43,6 @@ Named = int | Hit | MemoryRecord
 Memories = Named | Iterable[Named]
 
 
-
 class MemoryFields(TypedDict, total=False):
     """The keyword arguments of ``remember``, which are the keys of ``remember_many``'s items too.
     """

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from spector.kernel.contract.index.image import (
-    Centre,
-    ScanIndex,
-    centre_of,
-)
+from spector.kernel.contract.index.image import Centre, ScanIndex, centre_of
 from spector.kernel.contract.index.layout import (
     BLOCK_DTYPE,
     BLOCK_ROWS,

@@ -8,10 +8,7 @@ from spector.store.catalog.queries.counts import (
     count_records,
     outermost_users,
 )
-from spector.store.catalog.queries.filters import (
-    SqlFilter,
-    compile_where,
-)
+from spector.store.catalog.queries.filters import SqlFilter, compile_where
 from spector.store.catalog.queries.places import (
     ring_of,
     slots_of,
