@@ -10,17 +10,20 @@ from spector.process import Sole
 
 if TYPE_CHECKING:
     from spector.facets.concepts import Concepts
+    from spector.facets.entities import Entities
     from spector.facets.facts import Facts
     from spector.facets.graph import Graph
     from spector.facets.learnings import Learnings
     from spector.facets.procedures import Procedures
 
-__all__ = ["FACETS", "Concepts", "Faceted", "Facts", "Graph", "Learnings", "Procedures"]
+__all__ = [
+    "FACETS", "Concepts", "Entities", "Faceted", "Facts", "Graph", "Learnings", "Procedures",
+]
 
 #: attribute of a memory -> module and class
 FACETS = {
-    "concepts": "Concepts", "facts": "Facts", "graph": "Graph", "learnings": "Learnings",
-    "procedures": "Procedures",
+    "concepts": "Concepts", "entities": "Entities", "facts": "Facts", "graph": "Graph",
+    "learnings": "Learnings", "procedures": "Procedures",
 }  # fmt: skip
 
 
@@ -41,6 +44,12 @@ class Faceted(Sole):
     def concepts(self) -> Concepts:
         """What several memories have in common, and which memories these are."""
         found: Concepts = self._facet("concepts")
+        return found
+
+    @property
+    def entities(self) -> Entities:
+        """Persons, organisations, places and things, and the memories that mention them."""
+        found: Entities = self._facet("entities")
         return found
 
     @property

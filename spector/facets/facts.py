@@ -10,7 +10,8 @@ from typing import Any, Literal
 from spector.arguments import parse_as_of, parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, ids_of
+from spector.facets.base import ids_of
+from spector.facets.statements import FACT_GROWTH, Statements, registered
 from spector.knowledge import (
     Changes,
     FactToAdd,
@@ -29,11 +30,8 @@ from spector.write import Memories, Prepared, UnpreparedError
 
 __all__ = ["Facts"]
 
-#: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
-_GROWTH = 2.0
 
-
-class Facts(Facet):
+class Facts(Statements):
     """Triples with deterministic keys; each is a memory, found and forgotten like any other."""
 
     @verb
@@ -85,14 +83,14 @@ class Facts(Facet):
             "confidence": min((each.confidence for each in records), default=None),
         }  # fmt: skip
         given = {name: value for name, value in fields.items() if value is not None}
-        prepared = [Prepared(text or sentence(*parts), given, _GROWTH)]
+        prepared = [Prepared(text or sentence(*parts), given, FACT_GROWTH)]
         if self._known(fact):
             prepared = []  # nothing to embed, unless it goes before the commit
         made: list[int | New] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes, which = plan_fact(
-                fact, reader, now_ms=now_ms, step=0.05, single_valued=_registered(reader),
+                fact, reader, now_ms=now_ms, step=0.05, single_valued=registered(reader),
                 unchangeable=self._unchangeable(reader, fact),
             )
             made[:] = [which]
@@ -102,7 +100,7 @@ class Facts(Facet):
             done = self._parts.knowledge.commit(decide, prepared)
         except UnpreparedError:  # forgotten between the two looks
             done = self._parts.knowledge.commit(
-                decide, [Prepared(text or sentence(*parts), given, _GROWTH)]
+                decide, [Prepared(text or sentence(*parts), given, FACT_GROWTH)]
             )
         return self._get(done.id_of(made[0]))
 
@@ -233,7 +231,7 @@ class Facts(Facet):
 
             def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
                 changes = Changes()
-                for name in sorted(names - set(_registered(reader))):
+                for name in sorted(names - set(registered(reader))):
                     item = changes.new_item()
                     about = json.dumps({"name": name}, ensure_ascii=False)
                     changes.put("item", item_id=item, sort="predicate", scope="", json=about)
@@ -241,7 +239,7 @@ class Facts(Facet):
 
             self._parts.knowledge.commit(decide)
         with self._read() as reader:
-            return _registered(reader)
+            return registered(reader)
 
     def _get(self, fact_id: int) -> FactRecord:
         with self._read() as reader:
@@ -270,10 +268,6 @@ class Facts(Facet):
                 holds=bool(row["holds"]), record=record,
             ))  # fmt: skip
         return out
-
-
-def _registered(reader: KnowledgeReader) -> frozenset[str]:
-    return frozenset(row["json"]["name"] for row in reader.items_of("predicate").values())
 
 
 def _held_at(record: MemoryRecord, moment_ms: int) -> bool:

@@ -23,7 +23,13 @@ from spector.knowledge.derivation import (
     plan_new_words,
     plan_other_user,
 )
-from spector.knowledge.entities import plan_alias, plan_mentions, plan_merge, plan_split
+from spector.knowledge.entities import (
+    ENTITY_NAMES,
+    plan_alias,
+    plan_mentions,
+    plan_merge,
+    plan_split,
+)
 from spector.knowledge.facts import (
     FactToAdd,
     checked_part,
@@ -50,10 +56,18 @@ from spector.knowledge.procedures import (
     tools_of,
 )
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
+from spector.knowledge.reading import (
+    Reading,
+    is_user_said,
+    plan_reading,
+    read_text,
+    with_names,
+)
 from spector.language.words import concept_key, entity_uri, fact_key, folded, normalized_tokens
 from spector.store.payloads import PAYLOAD_FACETS, decode, encode
 
 __all__ = [
+    "ENTITY_NAMES",
     "PAYLOAD_FACETS",
     "PROVENANCES",
     "Changes",
@@ -62,6 +76,7 @@ __all__ = [
     "KnowledgeReader",
     "New",
     "ProcedureToAdd",
+    "Reading",
     "checked_part",
     "concept_key",
     "concept_text",
@@ -77,6 +92,7 @@ __all__ = [
     "folded",
     "ids_in",
     "is_single_valued",
+    "is_user_said",
     "layer_name",
     "learned_procedure",
     "learning_title",
@@ -94,6 +110,7 @@ __all__ = [
     "plan_other_user",
     "plan_outcome",
     "plan_procedure",
+    "plan_reading",
     "plan_reference",
     "plan_reinforcement",
     "plan_split",
@@ -103,7 +120,9 @@ __all__ = [
     "procedure_score",
     "procedure_text",
     "property_name",
+    "read_text",
     "references_of",
     "sentence",
     "tools_of",
+    "with_names",
 ]

@@ -8,8 +8,8 @@ stays in the history.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from spector.errors import InvalidInputError
@@ -17,7 +17,10 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import fact_key, folded
 
-__all__ = ["MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "is_single_valued", "plan_fact", "sentence"]
+__all__ = [
+    "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction",
+    "is_single_valued", "plan_fact", "put_fact", "sentence",
+]
 
 #: characters of a subject, predicate or object
 MOST_CHARS: Final = 1_000
@@ -43,6 +46,8 @@ class FactToAdd:
     polarity: bool = True
     modality: str = "asserted"
     spans: tuple[tuple[int, int], ...] = ()
+    #: what else its row says: that it has one value by its form, its tense, its time
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -104,11 +109,7 @@ def plan_fact(
     if known:
         row = known[0]
         sources = reader.sources([row["id"]]).get(row["id"], ())
-        fresh = [each for each in fact.sources if each not in sources]
-        if fresh:
-            confidence = min(1.0, round(row["confidence"] + step * len(fresh), 9))
-            changes.put("fact", **_with(row, confidence=confidence, verified_ms=now_ms))
-            _tie(changes, row["id"], fresh, len(sources), now_ms)
+        confirm_fact(changes, row, sources, fact.sources, now_ms=now_ms, step=step)
         return changes, row["id"]
     made = New(0)
     changes.store.append(0)
@@ -120,11 +121,19 @@ def plan_fact(
             if not row["holds"]:
                 continue
             if row["id"] in unchangeable:
-                changes.put("edge", **_edge(row["id"], made, "contradicts", 1.0, "gate", now_ms))
+                changes.put("edge", **contradiction(row["id"], made, 1.0, now_ms))
             else:
                 gone.append(row["id"])
     if gone:
         changes.supersedes[made] = tuple(gone)
+    put_fact(changes, made, fact, now_ms=now_ms, step=step)
+    return changes, made
+
+
+def put_fact(
+    changes: Changes, made: New, fact: FactToAdd, *, now_ms: int, step: float = 0.0
+) -> None:
+    """The row of a new fact, tied to its sources."""
     # a later source adds its step as it would in a call of its own
     grown = min(1.0, round(fact.confidence + step * max(0, len(fact.sources) - 1), 9))
     changes.put(
@@ -133,7 +142,26 @@ def plan_fact(
         verified_ms=now_ms, json=_details(fact),
     )  # fmt: skip
     _tie(changes, made, fact.sources, 0, now_ms)
-    return changes, made
+
+
+def confirm_fact(
+    changes: Changes, row: dict[str, Any], known: Sequence[int], sources: Iterable[int], *,
+    now_ms: int, step: float,
+) -> None:
+    """A fact that holds is stated again: each source that is not ``known`` adds ``step``."""
+    fresh = [each for each in sources if each not in known]
+    if fresh:
+        confidence = min(1.0, round(row["confidence"] + step * len(fresh), 9))
+        changes.put("fact", **_with(row, confidence=confidence, verified_ms=now_ms))
+        _tie(changes, row["id"], fresh, len(known), now_ms)
+
+
+def contradiction(
+    old: int | New, new: New, confidence: float, now_ms: int
+) -> dict[str, Any]:
+    """The edge between two facts that cannot both be so, and are both kept."""
+    edge = _edge(old, new, "contradicts", 1.0, "gate", now_ms)
+    return edge | {"confidence": confidence}
 
 
 def _with(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
@@ -151,6 +179,7 @@ def _details(fact: FactToAdd) -> str:
         said["modality"] = fact.modality
     if fact.spans:
         said["spans"] = [list(each) for each in fact.spans]
+    said |= fact.about
     return _compact(said)
 
 

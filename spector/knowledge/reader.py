@@ -107,6 +107,13 @@ class KnowledgeReader:
             conditions["scope"] = scope
         return list(self._rows(_NAME, conditions))
 
+    def all_names(
+        self, sorts: Collection[str], scope: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Every row of ``name`` of these sorts."""
+        conditions = {"sort": list(sorts)} | ({} if scope is None else {"scope": scope})
+        return self._rows(_NAME, conditions)
+
     def names_of(self, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
         """Rows of ``name`` by what they name."""
         out: dict[int, list[dict[str, Any]]] = {}

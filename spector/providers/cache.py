@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import InvalidInputError
+from spector.errors import EmbeddingError, InvalidInputError
 from spector.providers.protocols import Embedder
 from spector.providers.validate import check_texts, embedded
 
@@ -111,6 +111,20 @@ class CachedEmbedder:
             out[missing[key]] = row
         self._remember(wanted, made)
         return out
+
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The inner embedder's vectors of words in their context; these are not cached.
+
+        Raises:
+            EmbeddingError: the inner embedder has none.
+        """
+        inner = getattr(self._inner, "word_vectors", None)
+        if inner is None:
+            raise EmbeddingError(
+                f"{self._inner.model_id} gives no vectors of words", hint="use MiniLMEmbedder"
+            )
+        vectors: NDArray[np.float32] = inner(words)
+        return vectors
 
     def stats(self) -> CacheStats:
         """Hits, misses, hit rate and the number of cached vectors."""

@@ -59,12 +59,23 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement extracted from a text; ``confidence`` is 0..1."""
+    """One statement extracted from a text.
+
+    Attributes:
+        predicate: a lemma in snake case: ``lives_in``.
+        confidence: 0..1.
+        polarity: False when the text denies it.
+        modality: "asserted", or "hedged" under a "maybe".
+        span: the part of the text that states it, the end exclusive; None if it is unknown.
+    """
 
     subject: str
     predicate: str
     object: str
     confidence: float = 1.0
+    polarity: bool = True
+    modality: str = "asserted"
+    span: tuple[int, int] | None = None
 
 
 @runtime_checkable

@@ -29,6 +29,7 @@ from spector.records.knowledge import (
     Percept,
     PredictedOutcome,
     Procedure,
+    ReadReport,
     Statistic,
     Step,
 )
@@ -84,6 +85,7 @@ __all__ = [
     "Procedure",
     "Purged",
     "Reached",
+    "ReadReport",
     "RecordSource",
     "ReflectReport",
     "RelationKind",

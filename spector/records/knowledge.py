@@ -26,6 +26,7 @@ __all__ = [
     "Percept",
     "PredictedOutcome",
     "Procedure",
+    "ReadReport",
     "Statistic",
     "Step",
 ]
@@ -97,6 +98,32 @@ class Entity:
             "id": self.id, "uri": self.uri, "name": self.name, "type": self.type,
             "mentions": self.mentions, "aliases": list(self.aliases), "last_seen": seen,
             "user_id": self.user_id,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadReport:
+    """What reading memories made known."""
+
+    #: ids of the memories that were read
+    ids: tuple[int, ...] = ()
+    #: the facts that they state: new ones, and known ones that they confirm
+    facts: tuple[FactRecord, ...] = ()
+    #: reason -> memories that were left out: ``derived``, ``superseded``
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    #: memories for which a model failed, so that the rules decided
+    fallbacks: int = 0
+
+    @property
+    def fallback(self) -> bool:
+        """A model failed, and the rules took its place."""
+        return self.fallbacks > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "ids": list(self.ids), "facts": [each.to_dict() for each in self.facts],
+            "skipped": dict(self.skipped), "fallbacks": self.fallbacks,
         }  # fmt: skip
 
 

@@ -7,12 +7,18 @@ facts about nobody, entities made of the first word of a sentence. Guard: senten
 from __future__ import annotations
 
 import itertools
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from spector.errors import EmbeddingError
 from spector.language.entities import (
     EntityHead,
     entities_in,
@@ -21,7 +27,10 @@ from spector.language.entities import (
     rule_mentions,
     split_words,
 )
+from spector.language.entities import head as head_module
 from spector.language.entities.words import affix_features, shape_features
+from spector.providers import CachedEmbedder, MiniLMEmbedder
+from tests.fakes import FakeEmbedder
 
 
 def found(text: str, **options: object) -> list[tuple[str, str]]:
@@ -123,3 +132,40 @@ def test_the_head_finds_a_name_that_no_list_has() -> None:
     text = "yesterday justin bieber sang in wembley stadium"
     mentions = entities_in(text, head=load_head(), vectors=MiniLMEmbedder())
     assert ("justin bieber", "person") in [(each.name, each.type) for each in mentions]
+
+
+def test_the_weights_say_where_they_come_from() -> None:
+    path = Path(head_module.__file__).parent / "data" / "heads.npz"
+    assert path.stat().st_size < 3 << 20
+    with np.load(path, allow_pickle=False) as stored:
+        about = json.loads(bytes(stored["about"]))
+        assert {stored[name].dtype for name in stored if name != "about"} == {np.dtype("float16")}
+    assert (about["data"], about["licence"]) == ("WNUT17 train and dev", "CC BY 4.0")
+    assert re.fullmatch("[0-9a-f]{64}", about["sha256"])
+    assert about["seeds"]
+    assert about["fingerprint"] == MiniLMEmbedder().fingerprint
+    assert head_module.__name__.split(".")[0] == "spector"
+    notice = (Path(__file__).parents[2] / "NOTICE").read_text(encoding="utf-8")
+    assert "heads.npz" in notice
+    assert "Creative Commons Attribution 4.0" in notice
+
+
+class Words:
+    """An embedder of another fingerprint: the head must not be asked."""
+
+    fingerprint = "another"
+
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        raise AssertionError("the head is pinned to its embedder")
+
+
+def test_another_embedder_leaves_the_rules_alone() -> None:
+    text = "yesterday wendover won against Grimsby in Kars"
+    assert entities_in(text, head=load_head(), vectors=Words()) == rule_mentions(text)
+    cached = CachedEmbedder(MiniLMEmbedder())
+    inner = cached.inner
+    assert isinstance(inner, MiniLMEmbedder)
+    assert np.array_equal(cached.word_vectors(["Ada", "won"]), inner.word_vectors(["Ada", "won"]))
+    plain = CachedEmbedder(FakeEmbedder())
+    with pytest.raises(EmbeddingError, match="no vectors of words"):
+        plain.word_vectors(["Ada"])

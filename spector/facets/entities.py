@@ -1,0 +1,267 @@
+"""``memory.entities``: persons, organisations, places and things, and what mentions them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from spector.arguments import id_of, parse_integer
+from spector.clock import from_ms
+from spector.errors import InvalidInputError, UnknownRecordError
+from spector.facets.base import Facet
+from spector.knowledge import (
+    ENTITY_NAMES,
+    Changes,
+    KnowledgeReader,
+    checked_part,
+    folded,
+    plan_alias,
+    plan_merge,
+    plan_split,
+)
+from spector.process import verb
+from spector.records import Entity, MemoryRecord
+from spector.store.catalog import Scope
+
+__all__ = ["Entities"]
+
+
+class Entities(Facet):
+    """Entities live as long as a memory mentions them; each belongs to one user.
+
+    ``user`` and ``agent`` are the first and the second person of what a user says.
+    """
+
+    @verb
+    def find(
+        self, name: str, *, limit: int = 10, user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[Entity]:
+        """Entities of this name or alias, then those whose names have words that begin so.
+
+        Within both groups the most mentioned comes first. Case and accents make no difference.
+        """
+        wanted = folded(checked_part(name, "name"))
+        most = parse_integer(limit, "limit", low=1)
+        scope = self._scope(user_id, agent_id)
+        with self._read() as reader:
+            rows = reader.named(wanted, ENTITY_NAMES, scope.user_id)
+            exact = {row["id"] for row in rows}
+            if len(exact) < most:
+                rows = list(reader.all_names(ENTITY_NAMES, scope.user_id))
+            near = {
+                row["id"] for row in rows if f" {row['folded']}".count(f" {wanted}")
+            } - exact
+            found = self._made(reader, exact | near, scope)
+        found.sort(key=lambda each: (each.id not in exact, -each.mentions, each.id))
+        return found[:most]
+
+    @verb
+    def profile(
+        self, name: str, *, limit: int = 15, user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> list[MemoryRecord]:
+        """The memories that mention an entity of this name or alias, the most useful first.
+
+        Of equal utility the newer comes first.
+        """
+        wanted = folded(checked_part(name, "name"))
+        most = parse_integer(limit, "limit", low=1)
+        scope = self._scope(user_id, agent_id)
+        with self._read() as reader:
+            ids = [row["id"] for row in reader.named(wanted, ENTITY_NAMES, scope.user_id)]
+            links = reader.links("mention", a=ids)
+        found = list(self._living(dict.fromkeys(row["b"] for row in links), scope).values())
+        found.sort(key=lambda each: (-each.utility, -each.event_ms, -each.id))
+        return found[:most]
+
+    @verb
+    def of(self, memory_id: Any) -> list[Entity]:
+        """The entities that a memory mentions, in the order in which they became known.
+
+        Raises:
+            UnknownRecordError: There is no such memory.
+        """
+        record = self._record(id_of(memory_id))
+        with self._read() as reader:
+            ids = {row["a"] for row in reader.links("mention", b=[record.id])}
+            found = self._made(reader, ids, self._scope(None, None))
+        return sorted(found, key=lambda each: each.id)
+
+    @verb
+    def alias(self, name: str, of: Any, *, user_id: str | None = None) -> Entity:
+        """Give an entity a further name; texts that have it mention the entity from now on.
+
+        Args:
+            name: The further name.
+            of: The entity, its id, its URI or its name.
+            user_id: Whose entity, where several users have one of this name.
+
+        Raises:
+            InvalidInputError: The name leads to another entity already, or ``of`` to several.
+            UnknownRecordError: There is no such entity.
+        """
+        self._may_write()
+        text = checked_part(name, "name")
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            found[:] = [self._one(reader, of, "of", user_id)]
+            scope = reader.items(found)[found[0]]["scope"]
+            taken = reader.named(folded(text), ENTITY_NAMES, scope)
+            if any(row["id"] != found[0] for row in taken):
+                raise InvalidInputError(
+                    f"name {text!r:.60} is that of another entity",
+                    hint="entities.merge(of, name) makes one of both",
+                )
+            if not taken:
+                plan_alias(changes, scope, text, found[0])
+            return changes
+
+        found: list[int] = []
+        self._parts.knowledge.commit(decide)
+        return self._get(found[0])
+
+    @verb
+    def merge(self, a: Any, b: Any, *, user_id: str | None = None) -> Entity:
+        """Make one entity of two: ``a`` stays, with the names and mentions of both.
+
+        `split` undoes it.
+
+        Args:
+            a, b: Entities, their ids, URIs or names.
+            user_id: Whose entities, where several users have one of this name.
+
+        Raises:
+            InvalidInputError: Both are one entity, or belong to different users.
+            UnknownRecordError: There is no such entity.
+        """
+        self._may_write()
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            kept[:] = [self._one(reader, a, "a", user_id)]
+            gone = self._one(reader, b, "b", user_id)
+            items = reader.items([kept[0], gone])
+            if kept[0] == gone:
+                raise InvalidInputError(
+                    f"a and b are one entity: {items[gone]['json']['name']!r:.60}",
+                    hint="entities.split(a) undoes a merge",
+                )
+            if items[kept[0]]["scope"] != items[gone]["scope"]:
+                raise InvalidInputError(
+                    "a and b belong to different users", hint="merge entities of one user"
+                )
+            plan_merge(reader, changes, kept[0], gone)
+            return changes
+
+        kept: list[int] = []
+        self._parts.knowledge.commit(decide)
+        return self._get(kept[0])
+
+    @verb
+    def split(self, entity: Any, *, user_id: str | None = None) -> Entity:
+        """Undo the last merge into an entity; returns the one that was merged, made anew.
+
+        Raises:
+            InvalidInputError: Nothing was merged into it.
+            UnknownRecordError: There is no such entity, or no memory mentions the other one
+                any more.
+        """
+        self._may_write()
+        made: list[Any] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            item = self._one(reader, entity, "entity", user_id)
+            about = reader.items([item])[item]["json"]
+            if not about.get("merged"):
+                raise InvalidInputError(
+                    f"entity {about['name']!r:.60} was made of no merge",
+                    hint="entities.merge(a, b) makes one entity of two",
+                )
+            present = {row["b"] for row in reader.links("mention", a=[item])}
+            if not present & {each[0] for each in about["merged"][-1]["mentions"]}:
+                raise UnknownRecordError(
+                    f"no memory mentions {about['merged'][-1]['item']['name']!r:.60} any more",
+                    hint="an entity lives as long as a memory mentions it",
+                )
+            made[:] = [plan_split(reader, changes, item)]
+            return changes
+
+        done = self._parts.knowledge.commit(decide)
+        return self._get(done.id_of(made[0]))
+
+    def _one(self, reader: KnowledgeReader, target: Any, argument: str, user_id: Any) -> int:
+        """The id of the one entity that an argument names."""
+        scope = self._scope(user_id, None)
+        if isinstance(target, str) and target.startswith("entity://"):
+            ids = {
+                item for item, row in reader.items_of("entity", scope.user_id).items()
+                if row["json"]["uri"] == target
+            }
+        elif isinstance(target, str):
+            wanted = folded(checked_part(target, argument))
+            ids = {row["id"] for row in reader.named(wanted, ENTITY_NAMES, scope.user_id)}
+        else:
+            each = target.id if isinstance(target, Entity) else target
+            if type(each) is not int or not 0 <= each < 1 << 63:
+                raise InvalidInputError(
+                    f"{argument} must be an entity, its id, its URI or its name,"
+                    f" not {target!r:.60}",
+                    hint="entities.find(name) lists entities",
+                )
+            ids = {
+                item for item, row in reader.items([each]).items()
+                if row["sort"] == "entity" and scope.user_id in (None, row["scope"])
+            }
+        if not ids:
+            raise UnknownRecordError(
+                f"there is no entity {target!r:.60}", hint="entities.find(name) lists entities"
+            )
+        if len(ids) > 1:
+            raise InvalidInputError(
+                f"{argument} {target!r:.60} names {len(ids)} entities",
+                hint="pass the id of one, or user_id=",
+            )
+        return ids.pop()
+
+    def _get(self, entity: int) -> Entity:
+        with self._read() as reader:
+            found = self._made(reader, [entity], self._scope(None, None))
+        if not found:
+            raise UnknownRecordError(
+                f"there is no entity with id {entity}",
+                hint="an entity lives as long as a memory mentions it",
+            )
+        return found[0]
+
+    def _made(
+        self, reader: KnowledgeReader, ids: Collection[int] | Iterable[int], scope: Scope
+    ) -> list[Entity]:
+        """Entities that a memory of the scope mentions, by ascending id."""
+        items = reader.items(sorted(ids))
+        mentions: dict[int, list[int]] = {}
+        for row in reader.links("mention", a=list(items)):
+            mentions.setdefault(row["a"], []).append(row["b"])
+        rows = self._parts.store.catalog.fetch(
+            sorted({b for each in mentions.values() for b in each})
+        )
+        names = reader.names_of(list(items))
+        out = []
+        for item, row in sorted(items.items()):
+            about, own = row["json"], folded(row["json"]["name"])
+            times = [
+                rows[b].event_ms for b in mentions.get(item, ())
+                if b in rows and scope.holds(rows[b])
+            ]
+            if row["sort"] != "entity" or not times:
+                continue
+            out.append(Entity(
+                id=item, uri=about["uri"], name=about["name"], type=about["type"],
+                mentions=len(times), last_seen=from_ms(max(times)), user_id=row["scope"] or None,
+                aliases=tuple(sorted({
+                    each["folded"] for each in names.get(item, ()) if each["folded"] != own
+                })),
+            ))  # fmt: skip
+        return out

@@ -1,0 +1,144 @@
+"""What ``memory.facts`` draws from texts: statements, and facts with the names around them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from spector.arguments import check_text
+from spector.facets.base import Facet, ids_of
+from spector.knowledge import (
+    Changes,
+    KnowledgeReader,
+    New,
+    Reading,
+    is_user_said,
+    plan_reading,
+    read_text,
+    with_names,
+)
+from spector.layout import Category
+from spector.process import verb
+from spector.providers import Fact, embedded
+from spector.records import FactRecord, MemoryRecord, ReadReport
+from spector.write import Memories, Prepared
+
+__all__ = ["FACT_GROWTH", "Statements", "registered"]
+
+#: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
+FACT_GROWTH = 2.0
+_STEP = 0.05
+
+
+class Statements(Facet):
+    """Reads texts and memories; `Facts` keeps what they state."""
+
+    @verb
+    def extract(self, text: str) -> list[Fact]:
+        """The statements of a text in their order, at most 3 a sentence; stores nothing.
+
+        Questions, conditions, reports and plans state nothing. "I" is ``user``.
+
+        Raises:
+            InvalidTextError: This is no text.
+        """
+        self._parts.access.ensure()
+        text = check_text(text, self._parts.config)
+        with self._read() as reader:
+            single = registered(reader)
+        return [
+            Fact(
+                one.subject, one.predicate, one.object, one.confidence, one.polarity,
+                one.modality, one.span,
+            )
+            for one in (each.statement for each in read_text(text, single_valued=single).facts)
+        ]  # fmt: skip
+
+    @verb
+    def learn(self, source: Memories) -> ReadReport:
+        """Read memories now: keep the facts that they state and the names that they mention.
+
+        One commit holds what one memory says. Facts belong to the user of their memory, and go
+        with their last source. What an assistant or a tool says neither replaces nor confirms
+        what a user said. Memories that were read before add nothing.
+
+        Args:
+            source: The memories to read, by id, hit or record; they are read by event time.
+
+        Raises:
+            UnknownRecordError: One does not exist. InvalidInputError: One is of a volatile tier.
+        """
+        self._may_write()
+        ids = ids_of(source, "source")
+        records = sorted(
+            (self._lasting(each) for each in ids), key=lambda each: (each.event_ms, each.id)
+        )
+        skipped: Counter[str] = Counter()
+        with self._read() as reader:
+            derived = set(reader.sorts([each.id for each in records]))
+            single = registered(reader)
+            read: list[tuple[MemoryRecord, Reading]] = []
+            for record in records:
+                reason = (
+                    "derived" if record.id in derived else
+                    "superseded" if record.superseded else ""
+                )
+                if reason:
+                    skipped[reason] += 1
+                    continue
+                reading = read_text(
+                    record.text, role=record.role, speaker=record.speaker,
+                    reference_ms=record.event_ms, vectors=self._parts.embedder,
+                    single_valued=single,
+                )
+                read.append((record, with_names(reader, record.user_id or "", reading)))
+        self._embed([each.text for _, reading in read for each in reading.facts])
+        facts: dict[int, None] = {}
+        for record, reading in read:
+            facts |= dict.fromkeys(self._keep(record, reading))
+        with self._read() as reader:
+            made = self._made(reader, reader.facts(id=list(facts)), self._scope(None, None))
+        return ReadReport(
+            ids=tuple(record.id for record, _ in read), facts=tuple(made), skipped=dict(skipped)
+        )
+
+    def _embed(self, texts: list[str]) -> None:
+        """Embed many texts at once, so that the commits find them in the cache."""
+        if self._parts.embedder is not None and len(texts) > 1:
+            embedded(self._parts.embedder, texts)
+
+    def _keep(self, record: MemoryRecord, reading: Reading) -> list[int]:
+        """Commit what a memory says; the ids of the facts that it states."""
+        role = None if is_user_said(record.role) else record.role
+        fields: dict[str, Any] = {
+            "tier": "semantic", "category": Category.FACT, "user_id": record.user_id,
+            "agent_id": record.agent_id, "importance": record.importance,
+            "confidence": record.confidence, "event_time": record.event_time, "role": role,
+        }  # fmt: skip
+        given = {name: value for name, value in fields.items() if value is not None}
+        stated: list[int | New] = []
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            present = self._living([record.id]).get(record.id)
+            if present is None or present.text != record.text:
+                return Changes()  # it was forgotten, or says something else by now
+            if present.user_id != record.user_id:
+                return Changes()
+            changes, facts = plan_reading(
+                reader, present, reading, self._living, now_ms=now_ms, step=_STEP,
+            )
+            stated[:] = facts
+            return changes
+
+        done = self._parts.knowledge.commit(
+            decide, [Prepared(each.text, given, FACT_GROWTH) for each in reading.facts]
+        )
+        return [done.id_of(each) for each in stated]
+
+    def _made(self, reader: KnowledgeReader, rows: Any, scope: Any) -> list[FactRecord]:
+        raise NotImplementedError
+
+
+def registered(reader: KnowledgeReader) -> frozenset[str]:
+    """Predicates that callers registered as having one value at a time."""
+    return frozenset(row["json"]["name"] for row in reader.items_of("predicate").values())

@@ -1,0 +1,311 @@
+"""What a text says: the names that it mentions and the facts that it states, as one change set.
+
+Facts learned so hang on the memory that states them. What a user said is superseded, or gains
+confidence, only through what a user says: an assistant's or a tool's statement of the same is left
+out, and one that differs is kept beside it, tied by ``contradicts``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.entities import plan_mentions
+from spector.knowledge.facts import (
+    MOST_CHARS,
+    FactToAdd,
+    confirm_fact,
+    contradiction,
+    put_fact,
+    sentence,
+)
+from spector.knowledge.reader import KnowledgeReader
+from spector.language.entities import (
+    EntityHead,
+    Mention,
+    WordVectors,
+    entities_in,
+    load_head,
+    person_mentions,
+)
+from spector.language.frames import Statement, compare, extract, normal_value
+from spector.language.words import folded
+from spector.records import MemoryRecord
+
+__all__ = ["Reading", "Stated", "is_user_said", "plan_reading", "read_text", "with_names"]
+
+#: entities of one text
+MOST_ENTITIES: Final = 8
+#: the predicate of a denied statement begins with it: ``not_likes``
+DENIED: Final = "not_"
+_USER_ROLES: Final = (None, "user")
+_AGENT_ROLES: Final = ("assistant", "agent", "ai")
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A statement as a fact is made of it."""
+
+    statement: Statement
+
+    @property
+    def predicate(self) -> str:
+        """The predicate of the fact; a denied one says so."""
+        one = self.statement
+        return one.predicate if one.polarity else f"{DENIED}{one.predicate}"
+
+    @property
+    def text(self) -> str:
+        """How the fact reads."""
+        return sentence(self.statement.subject, self.predicate, self.statement.object)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says."""
+
+    #: (name, type) -> how often
+    mentions: Mapping[tuple[str, str], int]
+    facts: tuple[Stated, ...]
+
+
+def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading:
+    """A reading whose facts name each entity by its own name instead of an alias."""
+    asked = {
+        folded(part) for each in reading.facts
+        for part in (each.statement.subject, each.statement.object)
+    }
+    rows = reader.named(sorted(asked), ("alias",), scope)
+    if not rows:
+        return reading
+    items = reader.items({row["id"] for row in rows})
+    names = {
+        row["folded"]: items[row["id"]]["json"]["name"] for row in rows if row["id"] in items
+    }
+    facts = stated_of(
+        replace(
+            one, subject=names.get(folded(one.subject), one.subject),
+            object=names.get(folded(one.object), one.object),
+        )
+        for one in (each.statement for each in reading.facts)
+    )  # fmt: skip
+    return replace(reading, facts=facts)
+
+
+def is_user_said(role: str | None) -> bool:
+    """Whether a message of a role is what a user said; no role means so."""
+    return role in _USER_ROLES
+
+
+def read_text(
+    text: str,
+    *,
+    role: str | None = None,
+    speaker: str | None = None,
+    reference_ms: int | None = None,
+    vectors: Any = None,
+    single_valued: Collection[str] = (),
+    statements: Sequence[Statement] | None = None,
+) -> Reading:
+    """The mentions of a text, at most 8, and its statements.
+
+    Args:
+        role: Of the message: "user", "assistant", "tool", ...
+        speaker: The name of the one who speaks, if it is known; "I" then names that person.
+        reference_ms: Time of the message, which "tomorrow" is counted from.
+        vectors: The embedder; the trained head is asked if it was trained on this one.
+        statements: What a model found, instead of the frames.
+    """
+    name = None if speaker is None or speaker == role else speaker
+    if statements is None:
+        statements = extract(
+            text, speaker=name, role=role or "user", reference_time=reference_ms,
+            single_valued=single_valued,
+        )
+    known = vectors if isinstance(vectors, WordVectors) else None
+    return Reading(_mentions(text, role, name, known), stated_of(statements))
+
+
+def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
+    """Statements that can be kept, each once."""
+    out: dict[tuple[str, ...], Stated] = {}
+    for each in statements:
+        parts = (each.subject, each.predicate, each.object)
+        if all(folded(part) and len(part) <= MOST_CHARS for part in parts):
+            made = Stated(each)
+            out.setdefault((folded(parts[0]), made.predicate, folded(parts[2])), made)
+    return tuple(out.values())
+
+
+def _mentions(
+    text: str, role: str | None, speaker: str | None, vectors: WordVectors | None
+) -> dict[tuple[str, str], int]:
+    head = _head_of(vectors)
+    found = entities_in(
+        text, speakers=[speaker] if speaker else (), head=head, vectors=vectors if head else None
+    )
+    found += _persons(text, role, speaker)
+    counts: Counter[str] = Counter()
+    best: dict[str, Mention] = {}
+    for each in found:
+        key = folded(each.name)
+        if key:
+            counts[key] += 1
+            if key not in best or each.confidence > best[key].confidence:
+                best[key] = each
+    chosen = sorted(best.items(), key=lambda item: (-item[1].confidence, item[1].start))
+    return {(each.name, each.type): counts[key] for key, each in chosen[:MOST_ENTITIES]}
+
+
+def _head_of(vectors: WordVectors | None) -> EntityHead | None:
+    head = None if vectors is None else load_head()
+    return head if head is not None and vectors is not None and (
+        head.fingerprint == vectors.fingerprint
+    ) else None  # fmt: skip
+
+
+def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
+    """First and second person as the entities that they stand for."""
+    agent = role in _AGENT_ROLES
+    if not agent and not is_user_said(role) and speaker is None:
+        return []  # a tool or a document has no "I"
+    out = []
+    for each in person_mentions(text):
+        first = each.name == "user"
+        if speaker is not None:
+            if first:
+                out.append(each._replace(name=speaker, type="person"))
+        elif agent:
+            name = "agent" if first else "user"
+            out.append(each._replace(name=name, type=name))
+        else:
+            out.append(each)
+    return out
+
+
+#: looks living memories up by their ids
+Lookup = Callable[[Collection[int]], Mapping[int, MemoryRecord]]
+
+
+def plan_reading(
+    reader: KnowledgeReader,
+    memory: MemoryRecord,
+    reading: Reading,
+    records: Lookup,
+    *,
+    now_ms: int,
+    step: float,
+) -> tuple[Changes, list[int | New]]:
+    """What reading a memory changes, and the facts that it states.
+
+    Args:
+        memory: The memory that was read; number n of the prepared texts is fact n of the reading.
+        records: Looks up facts and their sources, for who said them and when.
+        step: Confidence that a further source adds to a fact.
+    """
+    changes = Changes()
+    scope = memory.user_id or ""
+    plan_mentions(reader, changes, scope, memory.id, reading.mentions)
+    facts: list[int | New] = []
+    earlier: list[tuple[Statement, New]] = []
+    for n, one in enumerate(reading.facts):
+        fact = _fact_of(one, scope, memory.id)
+        known = reader.facts(scope=scope, fact_key=fact.key)
+        present = [row for row in known if row["holds"]]
+        if present:
+            row = present[0]
+            sources = reader.sources([row["id"]]).get(row["id"], ())
+            if not _may_change(memory, records((row["id"], *sources))):
+                continue
+            confirm_fact(changes, row, sources, fact.sources, now_ms=now_ms, step=step)
+            facts.append(row["id"])
+            continue
+        before = reader.sources([row["id"] for row in known])
+        if any(memory.id in each for each in before.values()):
+            continue  # it said so, and a newer fact has taken the place of that
+        made = New(n)
+        changes.store.append(n)
+        put_fact(changes, made, fact, now_ms=now_ms)
+        facts.append(made)
+        _settle(reader, changes, memory, one.statement, made, records, now_ms, earlier)
+        earlier.append((one.statement, made))
+    return changes, facts
+
+
+def _settle(
+    reader: KnowledgeReader, changes: Changes, memory: MemoryRecord, new: Statement, made: New,
+    records: Lookup, now_ms: int, earlier: Sequence[tuple[Statement, New]],
+) -> None:
+    """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
+    rows = _rivals(reader, memory.user_id or "", new)
+    gone: list[int] = []
+    for row in rows:
+        verdict = compare([_statement_of(row)], new, memory.text)
+        if verdict.kind == "none":
+            continue
+        sources = reader.sources([row["id"]]).get(row["id"], ())
+        found = records((row["id"], *sources))
+        own = found.get(row["id"])
+        free = own is not None and not (own.pinned or own.immutable)
+        newer = own is not None and memory.event_ms >= own.event_ms
+        free = free and all(row["id"] not in each for each in changes.supersedes.values())
+        if verdict.kind == "replaces" and free and newer and _may_change(memory, found):
+            gone.append(row["id"])
+        else:
+            changes.put("edge", **contradiction(row["id"], made, verdict.confidence, now_ms))
+    for before, other in earlier:
+        verdict = compare([before], new, memory.text)
+        if verdict.kind != "none":
+            changes.put("edge", **contradiction(other, made, verdict.confidence, now_ms))
+    if gone:
+        changes.supersedes[made] = tuple(gone)
+
+
+def _rivals(reader: KnowledgeReader, scope: str, new: Statement) -> list[dict[str, Any]]:
+    """Facts that hold and may contradict a statement: of its slot, or of its subject."""
+    if new.modality != "asserted":
+        return []
+    conditions: dict[str, Any] = {"scope": scope, "subject": folded(new.subject), "holds": 1}
+    if not new.replaced:
+        conditions["predicate"] = [folded(new.predicate), folded(f"{DENIED}{new.predicate}")]
+    return reader.facts(**conditions)
+
+
+def _may_change(memory: MemoryRecord, found: Mapping[int, MemoryRecord]) -> bool:
+    """Whether a memory may change a fact, given the fact and its sources: rule of trust."""
+    if is_user_said(memory.role):
+        return True
+    return not any(is_user_said(each.role) for each in found.values())
+
+
+def _statement_of(row: Mapping[str, Any]) -> Statement:
+    """A fact that is kept, as a statement."""
+    said = row["json"]
+    polarity = said.get("polarity", True)
+    predicate = str(row["predicate"])
+    return Statement(
+        subject=said["subject"], object=said["object"], polarity=polarity,
+        predicate=predicate if polarity else predicate.removeprefix(DENIED),
+        modality=said.get("modality", "asserted"), value=normal_value(said["object"]),
+        single=said.get("single", False), tense=said.get("tense", "present"),
+        window=said.get("window"),
+    )  # fmt: skip
+
+
+def _fact_of(stated: Stated, scope: str, memory: int) -> FactToAdd:
+    one = stated.statement
+    about: dict[str, Any] = {}
+    if one.single:
+        about["single"] = True
+    if one.tense != "present":
+        about["tense"] = one.tense
+    if one.window:
+        about["window"] = one.window
+    return FactToAdd(
+        subject=one.subject, predicate=stated.predicate, object=one.object, scope=scope,
+        confidence=one.confidence, sources=(memory,), polarity=one.polarity,
+        modality=one.modality, spans=(one.span,), about=about,
+    )  # fmt: skip

@@ -1,0 +1,177 @@
+"""Names lead to every memory that mentions them, of one user, and two names may be one entity.
+
+Mechanism: mentions as rows in the commit that reads a memory. Damage without it: a profile that
+misses memories or shows another user's, a merge that cannot be undone. Guard: both languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector import InvalidInputError, Memory, StoreReadOnlyError, UnknownRecordError
+from spector.knowledge import read_text
+from tests.fakes import FakeEmbedder
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        yield memory
+
+
+def said(memory: Memory, text: str, **fields: object) -> int:
+    record = memory.remember(text, **fields)  # type: ignore[arg-type]
+    memory.facts.learn(record)
+    return record.id
+
+
+def test_a_profile_is_every_memory_that_mentions_a_name(memory: Memory) -> None:
+    a = said(memory, "We run Redis on Linux.", user_id="u")
+    b = said(memory, "The deploy of redis failed.", user_id="u")
+    c = said(memory, "Redis is fast.", user_id="v")
+    said(memory, "Nothing to see.", user_id="u")
+    memory.reinforce(b, success=True)
+    assert [r.id for r in memory.entities.profile("REDIS", user_id="u")] == [b, a]
+    assert [r.id for r in memory.entities.profile("redis", limit=1, user_id="u")] == [b]
+    assert [r.id for r in memory.entities.profile("redis", user_id="v")] == [c]
+    (redis,) = memory.entities.find("redis", user_id="u")
+    assert (redis.uri, redis.name, redis.type) == ("entity://tech/redis", "Redis", "tech")
+    assert (redis.mentions, redis.user_id) == (2, "u")
+    assert redis.last_seen == memory.get(b).event_time
+    assert {e.name for e in memory.entities.of(a)} == {"Redis", "Linux"}
+    assert memory.entities.find("redis", user_id="w") == []
+    memory.forget([a, b])
+    assert memory.entities.find("redis", user_id="u") == []
+
+
+def test_turkish_names_lose_their_endings(memory: Memory) -> None:
+    a = said(memory, "Ayşe dün Ankara'ya taşındı.")
+    b = said(memory, "Yarın Ankara'da buluşalım.")
+    assert {r.id for r in memory.entities.profile("ankara")} == {a, b}
+    assert [e.name for e in memory.entities.find("ayse")] == ["Ayşe"]
+
+
+def test_first_and_second_person(memory: Memory) -> None:
+    a = said(memory, "I live in Kars, you know.")
+    assert {e.uri for e in memory.entities.of(a)} >= {"entity://user/user", "entity://agent/agent"}
+    b = said(memory, "I am glad that you like it.", role="assistant")
+    assert [r.id for r in memory.entities.profile("agent")] == [b, a]
+    c = said(memory, "I did that too.", metadata={"speaker": "Melanie"})
+    assert [e.uri for e in memory.entities.of(c)] == ["entity://person/melanie"]
+    assert read_text("I think so", role="tool").mentions == {}
+
+
+def test_at_most_eight_entities() -> None:
+    names = "Redis Linux PostgreSQL Docker Kubernetes Python Kafka MySQL MongoDB Nginx Git"
+    assert len(read_text(f"We run {', '.join(names.split())}.").mentions) == 8
+
+
+def test_names_that_begin_so_follow_those_that_are_so(memory: Memory) -> None:
+    said(memory, "Yesterday Ada Lovelace met Bob.")
+    said(memory, "Ada called.")
+    said(memory, "Then Ada Lovelace called.")
+    assert [e.name for e in memory.entities.find("ada")] == ["Ada", "Ada Lovelace"]
+    assert [e.name for e in memory.entities.find("love")] == ["Ada Lovelace"]
+    assert memory.entities.find("velace") == []
+    assert len(memory.entities.find("ada", limit=1)) == 1
+
+
+def test_an_alias_is_another_name(memory: Memory) -> None:
+    a = said(memory, "We run PostgreSQL.", user_id="u")
+    entity = memory.entities.alias("Redis", "postgresql")
+    assert entity.aliases == ("redis",)
+    b = said(memory, "Redis was slow.", user_id="u")
+    assert {r.id for r in memory.entities.profile("PostgreSQL")} == {a, b}
+    assert memory.entities.alias("redis", entity) == memory.entities.find("redis")[0]
+    said(memory, "Linux was slow.", user_id="u")
+    with pytest.raises(InvalidInputError, match="another entity"):
+        memory.entities.alias("Linux", entity)
+    with pytest.raises(UnknownRecordError, match="no entity"):
+        memory.entities.alias("Pg", "Oracle")
+
+
+def test_facts_name_an_entity_by_its_own_name(memory: Memory) -> None:
+    said(memory, "Today Melanie called.")
+    memory.entities.alias("Mel", "Melanie")
+    record = memory.remember("Mel lives in Kars.")
+    (fact,) = memory.facts.learn(record).facts
+    assert (fact.subject, fact.object) == ("Melanie", "Kars")
+    assert fact.text == "Melanie lives in Kars."
+
+
+def test_a_merge_is_undone(memory: Memory) -> None:
+    a = said(memory, "Yesterday Ada Lovelace met Bob.")
+    b = said(memory, "Then Ada called.")
+    both = said(memory, "Later Ada Lovelace wrote; Ada signed.")
+    before = {e.name: e for name in ("ada", "bob") for e in memory.entities.find(name)}
+    merged = memory.entities.merge("Ada Lovelace", "Ada")
+    assert (merged.name, merged.mentions, merged.aliases) == ("Ada Lovelace", 3, ("ada",))
+    assert {r.id for r in memory.entities.profile("ada")} == {a, b, both}
+    assert memory.check().ok
+    again = memory.entities.split(merged)
+    assert (again.name, again.mentions, again.aliases) == ("Ada", 2, ())
+    assert {r.id for r in memory.entities.profile("ada")} == {b, both}
+    (whole,) = (e for e in memory.entities.find("ada lovelace"))
+    assert whole == before["Ada Lovelace"]
+    with pytest.raises(InvalidInputError, match="no merge"):
+        memory.entities.split(whole)
+
+
+def test_what_no_memory_mentions_any_more_is_not_made_anew(memory: Memory) -> None:
+    said(memory, "Yesterday Ada Lovelace met Bob.")
+    b = said(memory, "Then Ada called.")
+    merged = memory.entities.merge("Ada Lovelace", "Ada")
+    memory.forget(b)
+    with pytest.raises(UnknownRecordError, match="any more"):
+        memory.entities.split(merged)
+
+
+def test_entities_of_two_users_are_never_one(memory: Memory) -> None:
+    said(memory, "Today Ada called.", user_id="u")
+    said(memory, "Today Bob called.", user_id="v")
+    said(memory, "Today Ada called.", user_id="v")
+    with pytest.raises(InvalidInputError, match="different users"):
+        memory.entities.merge(memory.entities.find("ada", user_id="u")[0],
+                              memory.entities.find("bob", user_id="v")[0])
+    with pytest.raises(InvalidInputError, match="names 2 entities"):
+        memory.entities.merge("ada", "bob")
+    merged = memory.entities.merge("ada", "bob", user_id="v")
+    assert (merged.user_id, merged.mentions) == ("v", 2)
+    assert memory.entities.find("ada", user_id="u")[0].mentions == 1
+    with pytest.raises(InvalidInputError, match="one entity"):
+        memory.entities.merge(merged, merged.id)
+
+
+@pytest.mark.parametrize("bad", [1.5, True, -1, None, b"x", ["Ada"]])
+def test_what_is_no_entity_is_refused(memory: Memory, bad: object) -> None:
+    said(memory, "Today Ada called.")
+    with pytest.raises(InvalidInputError, match="of must be an entity"):
+        memory.entities.alias("Mel", bad)
+    with pytest.raises(InvalidInputError, match=r"^name"):
+        memory.entities.find(bad)  # type: ignore[arg-type]
+
+
+def test_readers_read(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "m", embedder=FakeEmbedder()) as memory:
+        record = memory.remember("Today Ada called.")
+        memory.facts.learn(record)
+        with spector.open(tmp_path / "m", mode="r", embedder=FakeEmbedder()) as reader:
+            assert [e.name for e in reader.entities.of(record)] == ["Ada"]
+            for change in (
+                lambda: reader.entities.alias("A", "Ada"),
+                lambda: reader.entities.merge("Ada", "Bob"),
+                lambda: reader.entities.split("Ada"),
+                lambda: reader.facts.learn(record),
+            ):
+                with pytest.raises(StoreReadOnlyError):
+                    change()
+
+
+def test_a_store_without_knowledge_answers_nothing(memory: Memory) -> None:
+    record = memory.remember("Today Ada called.")
+    assert memory.entities.find("Ada") == memory.entities.profile("Ada") == []
+    assert memory.entities.of(record) == []
