@@ -63,6 +63,12 @@ _SCOPES: Final = ("tests/api/test_scopes.py", "tests/api/test_links_within.py",
                   "tests/security/test_erase_user.py")
 #: what users do with every verb, and what becomes of what they give it
 _VERBS: Final = ("tests/api/test_verbs.py", "tests/api/test_bad_input.py")
+#: the tables of knowledge and what is written to them
+_KNOWLEDGE: Final = (
+    "tests/store/payloads/test_tables.py", "tests/facets/test_facts.py",
+    "tests/facets/test_graph.py",
+)  # fmt: skip
+
 #: what notices a change of a module, the quickest first; all that is named here is not slow
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/layout.py": ("tests/test_format.py", _LIFE),
@@ -96,6 +102,13 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/integrity/check.py": (*_CHECKS, "tests/store/test_moments.py",
                                "tests/store/test_lost_commits.py"),
     "spector/store/integrity/check_catalog.py": _CHECKS,
+    "spector/store/integrity/check_knowledge.py": ("tests/facets/test_check.py",),
+    "spector/store/payloads/rows.py": _KNOWLEDGE,
+    "spector/store/payloads/rules.py": ("tests/facets/test_check.py",),
+    "spector/store/payloads/sorts.py": ("tests/store/payloads/test_sorts.py",),
+    "spector/store/payloads/tables.py": _KNOWLEDGE,
+    "spector/write/knowledge/commit.py": _KNOWLEDGE,
+    "spector/write/knowledge/rows.py": _KNOWLEDGE,
     "spector/store/integrity/check_records.py": (*_CHECKS, "tests/store/test_power.py",
                                        "tests/store/test_lost_commits.py"),
     "spector/store/rewriting/compaction.py": (_SMALL, _LIFE, "tests/sleep/test_compact.py",
