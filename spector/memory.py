@@ -216,11 +216,11 @@ class Memory(Faceted):
                 metadata filter (like ``where``).
             purge: erase them, and all that was forgotten before, from every file before returning;
                 ``report.receipt`` says what was done and what cannot be.
-            verify: with ``purge``: then search every byte of every file for their texts, metadata,
-                tags, labels and vectors, and the full text for their words. Refuses ids that were
-                forgotten before: the words to search for are gone.
-            include_protected: pinned and immutable ones too. cascade: what is made of no other too.
+            verify: with ``purge``: search every byte of every file for their texts, metadata, tags,
+                labels and vectors. Refuses ids forgotten before: what to search for is gone.
+            include_protected: pinned and immutable ones too.
             skip_protected: of named ids, keep the immutable ones and forget the rest.
+            cascade: facts and derived memories go with their last source; False keeps them.
             user_id, agent_id, session_id: with ids a guard, else part of the selection. The receipt
                 names memories of this scope only, and none that was forgotten before.
             **selection: tiers, tags, any_tags, time_range, where.
@@ -411,7 +411,7 @@ class Memory(Faceted):
         self._parts.access.ensure()
         try:
             self._parts.finder.find(id_of(target))
-        except (UnknownRecordError, InvalidInputError):  # the second: it is no id at all
+        except (UnknownRecordError, InvalidInputError):  # the second: it is not an id at all
             return False
         return True
 
@@ -525,7 +525,7 @@ class Memory(Faceted):
 
         Raises:
             StoreExistsError: a file is at ``target``; it was left alone.
-            InvalidInputError: ``target`` is in the store, is a file of another one, or is no file.
+            InvalidInputError: ``target`` is in a store, or is not a file.
         """
         self._parts.access.ensure()
         return self._parts.exchange.export(
