@@ -1,4 +1,4 @@
-"""``python -m bench.recall``: ask every arm the questions of every set, and make the page.
+"""``python -m bench.recall``: ask every ranking the questions of every data set, and report.
 
 python -m bench.recall                     all sets and arms, times; saves JSON
 python -m bench.recall --sets locomo beam --arms bm25 spector
@@ -228,13 +228,19 @@ def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=LOADERS, default=list(SETS))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--cache", metavar="FOLDER", help=f"vectors; default {default_folder()}")
-    parser.add_argument("--threads", type=int, default=None, help="of the embedder")
     parser.add_argument(
-        "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="sets at a time; default 2"
+        "--cache", metavar="FOLDER",
+        help="folder for vectors (default: spector-bench in the user's cache)",
+    )  # fmt: skip
+    parser.add_argument("--threads", type=int, default=None, help="threads of the embedder")
+    parser.add_argument(
+        "--jobs", type=int, default=min(2, os.cpu_count() or 1),
+        help="sets measured at once (default: 2)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--again", action="store_true", help="ask again what earlier runs have asked"
     )
-    parser.add_argument("--again", action="store_true", help="ask all, whatever is known")
-    parser.add_argument("--store", metavar="PATH", help="times: of this store")
+    parser.add_argument("--store", metavar="PATH", help="times: measure this store")
     parser.add_argument("--out", metavar="FILE", help="where to save the results")
     parser.add_argument("--file", metavar="FILE", help="report: the run to make the page from")
     return parser.parse_args(arguments)
