@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 __all__ = [
-    "AGENT", "ASSERTED", "HEDGED_CONFIDENCE", "RULE_CONFIDENCE", "USER", "Draft", "Modality",
+    "AGENT", "HEDGED_CONFIDENCE", "RULE_CONFIDENCE", "USER", "Draft", "Modality",
     "Place", "Statement", "Tense",
 ]
 
@@ -17,7 +17,6 @@ Place = tuple[int, int]
 
 USER: Final = "user"
 AGENT: Final = "agent"
-ASSERTED: Final = "asserted"
 #: of what a frame found, and of the same under "maybe"
 RULE_CONFIDENCE: Final = 0.6
 HEDGED_CONFIDENCE: Final = 0.42

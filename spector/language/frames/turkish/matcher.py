@@ -37,7 +37,6 @@ _OF_OTHERS: Final = frozenset(
     has married_to born_in born_on grew_up_in supports""".split()
 )
 _THINGS: Final = frozenset(("uses", "runs_on", "port", "works_at"))
-_ADDS: Final = frozenset(("ayrica", "bir", "daha"))
 
 
 def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
