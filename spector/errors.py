@@ -107,7 +107,7 @@ def without_frames(error: BaseException) -> BaseException:
         kept = SpectorError(f"{type(error).__name__}: {error}")
     kept.__traceback__ = kept.__context__ = None
     if isinstance(kept, OSError) and isinstance(error, OSError):
-        kept.errno = error.errno  # is no part of an error that was given its message only
+        kept.errno = error.errno  # lost when an error is made from its message only
     kept.__cause__ = None if error.__cause__ is None else without_frames(error.__cause__)
     return kept
 

@@ -88,7 +88,7 @@ def load_kernel(name: str) -> Kernel:
     try:
         with said_as_memory_error():
             return loader()
-    except MemoryError:  # passes: it is no reason to choose a slower backend for good
+    except MemoryError:  # it passes, so do not settle for a slower backend
         raise
     except Exception as error:
         hint = "reinstall with a C compiler on PATH" if name == "native" else f"pip install {name}"

@@ -185,10 +185,10 @@ def relevances(scores: Sequence[float]) -> list[float]:
         scores: (n,) of one recall, in any order, on any linear scale; n of ``CROWD`` or more.
 
     The root of the share of the best one's lead over the mean of ranks 21 to 40; of fewer hits the
-    lower half is the crowd, and a little further away, because it may be no crowd at all. Ratios of
-    differences do not change with the scale, so this is the same for every profile and model. The
-    root puts 0.7 and 0.55 where they do most: on LoCoMo 5 of 40 hits are above 0.7 (any@ 86.7; the
-    best five: 85.4) and 9 above 0.55 (92.7; the best ten: 92.6).
+    lower half is the crowd, and a little further away, because it may not be a crowd at all. Ratios
+    of differences do not change with the scale, so this is the same for every profile and model.
+    The root puts 0.7 and 0.55 where they do most: on LoCoMo 5 of 40 hits are above 0.7 (any@ 86.7;
+    the best five: 85.4) and 9 above 0.55 (92.7; the best ten: 92.6).
     """
     if not scores:
         return []

@@ -19,7 +19,7 @@ from spector.language.words import Token, compose, tokens
 
 __all__ = ["Decision", "need_gate", "skip_reason"]
 
-#: longer cues are no small talk
+#: longer cues are never small talk
 _MOST_CHARS: Final = 400
 #: names that may stand beside a greeting ("Hi Ann Lee!")
 _MOST_NAMES: Final = 2
@@ -117,7 +117,7 @@ def _names_at(
     """How many words from a token on are the name of the addressee.
 
     A known speaker; or, after a greeting, thanks or a farewell and at most a comma, up to two
-    capitalised words at the end of a sentence that is no question.
+    capitalised words at the end of a sentence that is not a question.
     """
     if not said:
         return 0

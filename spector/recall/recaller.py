@@ -107,7 +107,7 @@ class Recaller:
         kind = parse_kind(kind)
         topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
-        # several users' memories are no answer to what is known about one
+        # memories of several users do not answer what is known about one
         mixes = is_survey and not self._is_of_one_user(selection)
         fetched = wanted = parse_k(k, self._config, default_k(topic, 10))
         if parse_switch(selective, "selective"):

@@ -54,7 +54,7 @@ class LexicalKernel(ABC):
     ) -> NDArray[Any]:
         """The best k rows as `WORD_HIT_DTYPE`: score descending, then id, then row number.
 
-        Every allowed row that has a term is scored; those that score 0 are no hits.
+        Every allowed row that has a term is scored; those that score 0 are not hits.
         """
         positions = _check_positions(table, len(terms.hash), positions)
         bitmap, most = _check_allow(table, allow), min(max(k, 0), table.n_rows)

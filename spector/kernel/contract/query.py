@@ -302,7 +302,7 @@ def _cue(
         unit = wide.astype(np.float32)
     scale: np.float32 = max(unit[unit.argmax()], -unit[unit.argmin()]) / _LIMIT
     padded = np.zeros(vector_bytes(array.size), np.int8)
-    # a unit vector's scale is no denormal, so no step can round to more than MAX_CODE
+    # a unit vector's scale is never denormal, so no step can round to more than MAX_CODE
     padded[: array.size] = np.rint(unit / scale)
     return unit, padded, scale
 

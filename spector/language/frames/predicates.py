@@ -112,7 +112,7 @@ PRESUPPOSED: Final = frozenset(
     keyboard tent boat plants podcast album novel screenplay thesis app website
     bookstore farm cafe restaurant store library paintings skateboard sneakers""".split()
 )
-#: nouns of talk: "my point is", "the problem is"; what follows is no value
+#: nouns of talk: "my point is", "the problem is"; what follows is not a value
 DISCOURSE_NOUNS: Final = frozenset(
     """point question problem issue idea thought opinion guess hope wish fear worry
     concern goal aim plan dream advice suggestion reason answer thing fact truth bet bad

@@ -25,7 +25,7 @@ __all__ = [
 SAMPLE: Final = 256
 #: fewer memories give no baseline
 _FEWEST: Final = 4
-#: the smallest deviation: probes with equal cosines are no measure
+#: the smallest deviation: probes with equal cosines measure nothing
 _LEAST: Final = 0.02
 #: beyond ``SAMPLE`` memories the sample is of a number that grows by one in so many
 _STEP: Final = 8

@@ -2,7 +2,7 @@
 
 Where memories are similar (orders, patients, servers), a number is all that distinguishes them, and
 no similarity makes up for it. A number that only counts or dates something ("3 children", "in
-2023", "8 May") is no name.
+2023", "8 May") is not a name.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ __all__ = [
 FEW: Final = 10
 #: digits of a number that is more than a count
 _LONG: Final = 3
-#: words of a name in which a slip is looked for
+#: words of a name in which a typo is looked for
 _MOST_WORDS: Final = 4
-#: memories of each store that are looked at for a name with a slip in it
+#: memories of each store that are compared with a name that has a typo
 _MOST_COMPARED: Final = 32
 _WORD: Final = re.compile(r"[^\W_]+")
-#: letters of a word that is never taken for a slip
+#: letters of a word that is never taken for a typo
 _SHORT: Final = 2
 #: memories that have the word before a number, where that is the name of a kind ("room 12")
 _KIND: Final = 3
@@ -82,7 +82,7 @@ class AliasMatch:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def correct(self, text: str) -> str:
-        """A text with the words of the aliases in place of the cue's slips."""
+        """A text with the words of the aliases in place of the cue's typos."""
         if not self.instead:
             return text
         return _WORD.sub(
@@ -93,8 +93,8 @@ class AliasMatch:
 def match_aliases(plan: Plan, cue: str) -> AliasMatch:
     """The aliases that a cue has, of memories that pass its filters; of nested names the longest.
 
-    A slip is looked for only where one word of the name is in no memory: a word that memories have
-    is no slip.
+    A typo is looked for only where one word of the name is in no memory: a word that memories have
+    is not a typo.
     """
     nothing = AliasMatch(tuple([np.zeros(0, np.int64) for _ in plan.views]))
     words = name_words(cue) if any(view.has_aliases for view in plan.views) else []
@@ -105,7 +105,7 @@ def match_aliases(plan: Plan, cue: str) -> AliasMatch:
     have = _Having(plan, [span.term for span in every])
     known = [span for span in every if have.any([span.term])]
     named = {span: rows for span in known if any(map(len, rows := have.few([span.term])))}
-    instead = _slips(plan, words, every, named)
+    instead = _typos(plan, words, every, named)
     longest = [
         span for span in named
         if not any(other is not span and other.covers(span) for other in named)
@@ -155,11 +155,11 @@ class _Having:
         )
 
 
-def _slips(
+def _typos(
     plan: Plan, words: Sequence[str], every: Sequence[Span],
     named: dict[Span, tuple[I64, ...]],
 ) -> dict[str, str]:
-    """Add the spans that are a name but for one slip; return the words that the slips stand for."""
+    """Add the spans that are a name but for one typo; return the words that the typos stand for."""
     near = {
         span: typo_terms(span.text) for span in every
         if span.stop - span.start <= _MOST_WORDS
@@ -176,7 +176,7 @@ def _slips(
             some = eligible_rows(plan, n, have.rows(n, terms), certain=True)
             for row, memory in islice(some, _MOST_COMPARED):
                 for name in map(fold_alias, aliases_in(memory.metadata)):
-                    wrong = _slip_in(words[span.start : span.stop], span.text, name)
+                    wrong = _typo_in(words[span.start : span.stop], span.text, name)
                     if wrong is None:
                         continue
                     if wrong not in known:
@@ -190,8 +190,8 @@ def _slips(
     return instead
 
 
-def _slip_in(words: Sequence[str], text: str, name: str) -> str | None:
-    """The one word of a text that makes it a slip of a name."""
+def _typo_in(words: Sequence[str], text: str, name: str) -> str | None:
+    """The one word of a text that makes it a typo of a name."""
     if not is_typo(text, name):
         return None
     wrong = set(words).difference(name.split())
@@ -200,7 +200,7 @@ def _slip_in(words: Sequence[str], text: str, name: str) -> str | None:
 
 
 def _content(words: Sequence[str]) -> list[bool]:
-    """Which words of a cue are no stop words; "it" alone is no name."""
+    """Which words of a cue are not stop words; "it" alone is not a name."""
     return [not is_stop(cue_terms(word)[0].text) for word in words]
 
 
@@ -229,7 +229,7 @@ class Name(NamedTuple):
     kind: tuple[str, ...] = ()
 
     def is_in(self, text: str) -> bool:
-        """Whether a text with the terms has them side by side; "server 7 in rack 12" is no rack 7.
+        """Whether a text has the terms side by side; "server 7 in rack 12" is not rack 7.
 
         Bounded, however often the number is in it.
         """
@@ -259,7 +259,7 @@ def identify_names(words: Analysis, terms: Sequence[Term], df: I64) -> list[Name
     """The names in a cue.
 
     An identifier that is joined or a code; a number beside the word for its kind ("order 12") that
-    some memories have; a longer number by itself that is no year.
+    some memories have; a longer number by itself that is not a year.
 
     Args:
         words: of the cue. terms: what it is looked up as; df: (t,) memories that have each.

@@ -42,7 +42,7 @@ def named_rows(
     Named are: memories with all words of a cue that is only a name, if few have them; memories with
     an identifier or number of the cue; memories whose alias is nearly all of the cue. Of a cue that
     is only emoji or characters its vector says nothing, so all memories with them are named. A
-    question is no name: a memory that says only the name does not answer it.
+    question is not a name: a memory that says only the name does not answer it.
 
     Args:
         own: per store (t, n), how often each memory has each term in its own text.

@@ -1,4 +1,4 @@
-"""The records that pass the filters of a plan, asked for row by row before anything is ranked."""
+"""Filters given rows by a plan before anything is ranked: the kernel first, then the catalog."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from spector.store.catalog import Row, pad_ids
 __all__ = ["eligible_rows"]
 
 
-#: memories that the catalog is asked about at once
+#: memories in one query of the catalog
 _CHUNK: Final = 32
 
 
 def eligible_rows(
     plan: Plan, n: int, rows: I64, *, certain: bool = False
 ) -> Iterator[tuple[int, Row]]:
-    """Those of some rows of a store that pass, with their memories, as they are asked for.
+    """The rows that pass, with their memories, fetched as they are consumed.
 
-    What does not pass neither helps nor hides: a name that another user wrote is no name here.
+    What does not pass has no influence: a name that only another user wrote does not count.
 
     Args:
         certain: only those that are at least fairly certain.
@@ -52,6 +52,6 @@ def eligible_rows(
         ids = view.ids(np.array(some, np.int64)).tolist()
         try:
             found = snap.stores[n].catalog.fetch(pad_ids(ids), sql=sql, params=params)
-        except CatalogCorruptError:  # a hit that is damaged is refused where it is shown
+        except CatalogCorruptError:  # a damaged hit raises where it is shown
             continue
         yield from ((row, found[i]) for row, i in zip(some, ids, strict=True) if i in found)

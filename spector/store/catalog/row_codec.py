@@ -259,7 +259,7 @@ def _tags_of(text: str) -> tuple[str, ...]:
     """Tags repeat from record to record: a tuple can be shared, a metadata dict cannot."""
     tags = json.loads(text)
     if type(tags) is not list or not all(type(tag) is str for tag in tags):
-        raise ValueError("its tags are no list of texts")
+        raise ValueError("its tags are not a list of texts")
     "".join(tags).encode()  # raises on half a surrogate pair, which SQLite would refuse
     return tuple(tags)
 

@@ -70,7 +70,7 @@ class WordKeeper(Protocol):
     """The index of a store's words, which it writes into files."""
 
     def save(self, store: Store) -> None:
-        """Write the files that are worth it, under the store's lock; a full disk is no error."""
+        """Write the files that are worth it, under the store's lock; a full disk raises nothing."""
 
     def files_are_gone(self) -> None:
         """The files have been removed."""

@@ -28,7 +28,7 @@ class Findings:
     records: int = 0
     tombstones: int = 0
     bytes: int = 0
-    #: the disk cannot read some of the catalog, so failures of SQLite are no further findings
+    #: the disk cannot read some of the catalog, so failures of SQLite are not findings of their own
     catalog_unread: bool = False
 
     def add(

@@ -306,7 +306,7 @@ class Indexes:
         self.save(at_most=_SAVED_AT_CLOSE, active=True)
 
     def _save(self, segment: Segment) -> bool:
-        """Replace the file of an index. False when that failed, which is no error."""
+        """Replace the file of an index. False when that failed, which is not an error."""
         state, row = segment.scan, segment.row
         if not self._keeps_files or state.index is None:
             return False

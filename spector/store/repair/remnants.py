@@ -228,7 +228,7 @@ def read_partition(
     files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None,
     ahead: bool = False, placed: bool = False,
 ) -> SavedPartition | None:
-    """The records of one file; None when it is no partition, or one of another store.
+    """The records of one file; None when it is not a partition of this store.
 
     Args:
         uuid, dim, slots: the catalog's; None takes the header's, which then has to be whole.

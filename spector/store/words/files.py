@@ -156,7 +156,7 @@ class WordFiles:
         return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
     def save(self, kept: IndexImage, partitions: Sequence[Partition]) -> bool:
-        """Write the blocks without a file, and the list. False when that failed, which is no error.
+        """Write the blocks without a file, and the list; False when that failed, without an error.
 
         Args:
             kept: an index that is up to date with exactly these partitions.

@@ -182,7 +182,7 @@ def _main_verb(
 
 
 def _next_word(words: Sequence[Word], at: int) -> str:
-    """The next word that is no adverb and no negation."""
+    """The next word that is neither an adverb nor a negation."""
     for word in words[at + 1 : at + 5]:
         if word.text not in words_of.ADVERBS and word.text not in ("not", "n't", "never", "also"):
             return word.text

@@ -54,7 +54,7 @@ _AFTER_GAP: Final = frozenset(
     """last yesterday today recently in at on with during and but a from for this when
     while""".split()
 ) - {"a", "for", "this"}
-#: begin sentences and are no names
+#: words that begin sentences and are not names
 _NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
     """people kid man woman guy dude bro god food music water money art nature yoga
     health school everyone sport reading family society technology education""".split()

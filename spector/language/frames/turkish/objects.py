@@ -117,7 +117,7 @@ def _is(noun: Noun, case: Case) -> bool:
 
 
 def _is_case_marked(noun: Noun) -> bool:
-    """Whether a word without an apostrophe is no bare object: "şeklinde", "kopyasını"."""
+    """Whether a word without an apostrophe is not a bare object: "şeklinde", "kopyasını"."""
     return noun.text.endswith(("sini", "sunu", "larini", "lerini")) or (len(noun.raw) > 4 and (
         strip_case(noun.raw, "", "loc") is not None or strip_case(noun.raw, "", "abl") is not None))
 

@@ -143,6 +143,6 @@ def _is_kin_of_another(noun: Noun) -> bool:
 
 
 def _has_case(noun: Noun) -> bool:
-    """Whether a capital word bears a case, so that it is no subject: "Ankarada"."""
+    """Whether a capitalised word has a case ending, and so is not a subject: "Ankarada"."""
     return strip_case(noun.raw, "", "loc") is not None or strip_case(noun.raw, "", "abl") is not (
         None) or plain(noun.raw) in tables.VERB_FORMS

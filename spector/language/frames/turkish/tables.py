@@ -174,7 +174,7 @@ ROLES: Final = frozenset(
 )
 MARITAL: Final = {"evli": "evli", "bekar": "bekar", "bekâr": "bekar", "nişanlı": "nişanlı",
                   "boşanmış": "boşanmış", "dul": "dul"}
-#: places that a sentence may begin with: "Vanlıyım" is no adjective
+#: places that a sentence may begin with: "Vanlıyım" is not an adjective
 PROVINCES: Final = frozenset(
     """adana adiyaman afyon agri amasya ankara antalya artvin aydin balikesir bilecik
     bingol bitlis bolu burdur bursa canakkale cankiri corum denizli diyarbakir edirne
