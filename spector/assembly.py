@@ -45,6 +45,7 @@ from spector.write import (
     KnowledgeWriter,
     Speakers,
     Updater,
+    UseRecorder,
     WriteContext,
     Writer,
 )
@@ -154,11 +155,13 @@ def _make_parts(
     note_writes = daemon.note_writes
     writer = Writer(context, expect=searcher.expect, note_writes=note_writes)
     changer = Changer(context, note_writes=note_writes)
+    knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
+    use = UseRecorder(context, changer, knowledge)
     probes = Probes(embedder)
     recaller = Recaller(
         searcher, listing, finder, embedder=embedder, probes=probes, clock=checked,
         config=config, profile=profile, dim=store.dim,
-        has_one_user=partial(_has_one_user, router), note_use=changer.note_use,
+        has_one_user=partial(_has_one_user, router), note_use=use.note_use,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
     vectors = Vectors(
@@ -177,7 +180,7 @@ def _make_parts(
         writer=writer, updater=Updater(context, writer, note_writes=note_writes),
         changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
-        knowledge=KnowledgeWriter(context, writer, changer, note_writes=note_writes),
+        knowledge=knowledge,
         recaller=recaller, keeper=keeper, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
     )

@@ -26,9 +26,11 @@ from spector.arguments.recalls import (
     parse_kind,
     parse_layout,
     parse_mask,
+    parse_mode,
     parse_mood,
     parse_per_session,
     parse_range,
+    parse_sorts,
     parse_valence,
 )
 from spector.arguments.stores import (
@@ -81,6 +83,7 @@ __all__ = [
     "parse_layout",
     "parse_limit",
     "parse_mask",
+    "parse_mode",
     "parse_mood",
     "parse_move",
     "parse_number",
@@ -89,6 +92,7 @@ __all__ = [
     "parse_per_session",
     "parse_place",
     "parse_range",
+    "parse_sorts",
     "parse_superseded",
     "parse_switch",
     "parse_tags",

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from spector.arguments.stores import parse_choice
 from spector.arguments.values import parse_integer, parse_number, parse_switch, several
 from spector.clock import to_ms
 from spector.config import LAYOUTS, Config, Layout
@@ -20,13 +21,16 @@ from spector.messages import reading, shown
 
 __all__ = [
     "parse_always", "parse_as_of", "parse_budget", "parse_cue", "parse_include", "parse_intent",
-    "parse_k", "parse_kind", "parse_layout", "parse_mask", "parse_mood", "parse_per_session",
-    "parse_range", "parse_valence",
+    "parse_k", "parse_kind", "parse_layout", "parse_mask", "parse_mode", "parse_mood",
+    "parse_per_session", "parse_range", "parse_sorts", "parse_valence",
 ]
 
 _INCLUDABLE: Final = {
     "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
 }
+_MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
+#: what a memory may be
+_SORTS: Final = ("memory", "fact", "procedure", "learning", "concept", "statistic")
 
 
 @reading("the cue", InvalidTextError)
@@ -191,6 +195,27 @@ def parse_include(include: Iterable[str]) -> int:
             raise InvalidFilterError(f"cannot include {shown(name)}", hint=f"one of: {known}")
         drop &= ~int(_INCLUDABLE[name])
     return drop
+
+
+def parse_sorts(sorts: Iterable[str] | None) -> frozenset[str] | None:
+    """Sorts of memories that a hit may be of; None for all."""
+    if sorts is None:
+        return None
+    known = ", ".join(_SORTS)
+    given = several(sorts, "sorts", f"one or several of: {known}")
+    for name in given:
+        if not isinstance(name, str) or name not in _SORTS:
+            raise InvalidFilterError(f"there is no sort {shown(name)}", hint=f"one of: {known}")
+    if not given:
+        raise InvalidFilterError("sorts is empty", hint="leave it out to recall every sort")
+    return frozenset(given)
+
+
+def parse_mode(mode: Any) -> str | None:
+    """How a recall searches; None for the usual way."""
+    if mode is None:
+        return None
+    return parse_choice(mode, "mode", *_MODES)
 
 
 def parse_mood(mood: Any) -> int:

@@ -14,7 +14,9 @@ from spector.store.payloads import (
     count_of,
     decode,
     edge_columns,
+    has_tables,
     rows_of,
+    scopes_of_names,
     table_named,
 )
 
@@ -23,6 +25,10 @@ __all__ = ["KnowledgeReader", "edge_of", "edge_row", "ids_in"]
 _PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK = map(
     table_named, ("payload", "fact", "item", "name", "edge", "link")
 )
+
+
+#: scopes that are looked up one by one; of more, every name is read
+_MOST_SCOPES = 64
 
 
 class KnowledgeReader:
@@ -36,11 +42,21 @@ class KnowledgeReader:
     def __init__(self, db: Connection, path: str) -> None:
         self._db = db
         self._path = path
+        self._holds_any: bool | None = None
 
     def _rows(
         self, table: PayloadTable, conditions: Mapping[str, Any], **how: Any
     ) -> Iterator[dict[str, Any]]:
-        return rows_of(self._db, table, conditions, path=self._path, **how)
+        if not self.holds_any:
+            return iter(())
+        return rows_of(self._db, table, conditions, path=self._path, is_there=True, **how)
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether this store ever held knowledge; without, every answer is empty."""
+        if self._holds_any is None:
+            self._holds_any = has_tables(self._db)
+        return self._holds_any
 
     # -- payloads -----------------------------------------------------------------------------
 
@@ -114,6 +130,15 @@ class KnowledgeReader:
         conditions = {"sort": list(sorts)} | ({} if scope is None else {"scope": scope})
         return self._rows(_NAME, conditions)
 
+    def named_within(
+        self, folded: Collection[str], sorts: Collection[str], scope: str | None
+    ) -> list[dict[str, Any]]:
+        """The same of one scope, or of all that there are, which are looked up one by one."""
+        scopes = [scope] if scope is not None else scopes_of_names(self._db, _MOST_SCOPES)
+        if scopes is None:
+            return self.named(folded, sorts)
+        return [row for each in scopes for row in self.named(folded, sorts, each)]
+
     def names_of(self, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
         """Rows of ``name`` by what they name."""
         out: dict[int, list[dict[str, Any]]] = {}
@@ -134,6 +159,37 @@ class KnowledgeReader:
             for row in self._rows(_EDGE, wanted | {end: list(ids)}):
                 found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
         return [found[key] for key in sorted(found)]
+
+    def strong_edges(
+        self, ids: Collection[int], least: float, *, kinds: Collection[str] | None = None,
+        most: int = 64,
+    ) -> list[Edge]:
+        """Stored edges of at least a weight, the ``most`` heaviest of each id and end."""
+        found: dict[tuple[int, str, int], Edge] = {}
+        wanted = {} if kinds is None else {"kind": list(kinds)}
+        for each in ids:
+            for end in ("source_id", "target_id"):
+                rows = self._rows(
+                    _EDGE, wanted | {end: each}, order="weight DESC, source_id, target_id",
+                    limit=most, least={"weight": least},
+                )
+                for row in rows:
+                    found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
+        return [found[key] for key in sorted(found)]
+
+    def mention_counts(self, entities: Collection[int]) -> dict[int, int]:
+        """How many memories mention each entity."""
+        return {
+            each: count_of(self._db, _LINK, {"kind": "mention", "a": each}) for each in entities
+        }
+
+    def links_between(
+        self, kind: str, a: Collection[int], b: Collection[int]
+    ) -> list[dict[str, Any]]:
+        """Ties of a kind from one of few ``a`` to one of many ``b``."""
+        return [
+            row for each in a for row in self._rows(_LINK, {"kind": kind, "a": each, "b": list(b)})
+        ]
 
     def edge_columns(self) -> list[tuple[int, int, float, str, str | None]]:
         """Every edge as (source, target, weight, kind, user), for computations over all."""

@@ -1,4 +1,4 @@
-"""Presets of a recall by its cue: by intent, and for a cue without a vector.
+"""Presets of a recall by its cue: by intent, by mode, and for a cue without a vector.
 
 An option (`recall(intent="auto")`), not the default: measured on LoCoMo it loses (bench/log,
 "Intents"). A preset favours categories and tiers rather than filtering by them, so a wrong guess
@@ -10,17 +10,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Literal
 
+from spector.errors import InvalidInputError
 from spector.kernel.contract import MOST_WEIGHT, ScoringProfile
 from spector.language.cues import PARAMS, Intent, Params, route_cue
 from spector.layout import Category, Flag, TierCode
-from spector.search.view import RecallRequest
+from spector.recall.options import ParsedOptions
+from spector.records import Hit, HitList
+from spector.search.view import RecallRequest, within
 
-__all__ = ["apply_intent", "by_importance", "intent_in"]
+__all__ = [
+    "LEAST_HITS", "apply_intent", "apply_mode", "by_importance", "filled_up", "in_order_of",
+    "intent_in", "limit_of", "only_preferred", "semantic",
+]  # fmt: skip
 
 #: the factor of a category or tier that an intent favours
 _FAVOUR: Final = 1.1
 #: the share of words at which the default weights were found: that of factual cues
 _USUAL: Final = PARAMS[Intent.FACTUAL].lexical_weight / PARAMS[Intent.FACTUAL].vector_weight
+#: fewer hits of a mode are filled up by likeness
+LEAST_HITS: Final = 3
 
 
 def intent_in(
@@ -35,12 +43,14 @@ def intent_in(
 def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:
     """A recall with an intent's parameters; the same one for None.
 
-    - ``include_superseded``: what is no longer so is among the answers.
+    - ``include_superseded``: what is no longer so, or has ended, is among the answers.
     - ``lexical_weight`` / ``vector_weight``: words count by it, compared with a factual cue.
     - ``utility_boost``: utility counts by this share of the weight of similarity, on top.
     - ``categories``, and for procedures their tier: count 1.1.
 
-    Its limit and sort are for callers (`spector.language.cues.intent.PARAMS`).
+    - a search looks up what is known for it (`spector.search.associations`).
+
+    Its limit is for callers, see `limit_of`; its sort, `in_order_of`.
     """
     if intent is None:
         return request
@@ -48,7 +58,45 @@ def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest
     drop = request.drop_flags
     if params.include_superseded:
         drop &= ~int(Flag.SUPERSEDED)
-    return replace(request, drop_flags=drop, profile=_tuned(request.profile, intent, params))
+    return replace(
+        request, drop_flags=drop, profile=_tuned(request.profile, intent, params), intent=intent,
+        ended=params.include_superseded,
+    )
+
+
+def limit_of(intent: Intent | None, usual: int) -> int:
+    """The hits of an intent that no caller counts; ``usual`` for none, and where that is more."""
+    return usual if intent is None else max(usual, PARAMS[intent].limit)
+
+
+def only_preferred(request: RecallRequest) -> RecallRequest | None:
+    """The recall of the categories that an intent is about alone; None where there is no such.
+
+    What a caller has chosen by category is left alone.
+    """
+    if request.intent is not Intent.PREFERENCE or request.category_mask:
+        return None
+    codes = [Category[name.upper()] for name in PARAMS[request.intent].categories]
+    return replace(request, category_mask=sum(1 << int(code) for code in codes))
+
+
+def in_order_of(intent: Intent | None, hits: HitList) -> HitList:
+    """The hits in the order that an intent is read in; their scores stay."""
+    sort = "relevance" if intent is None else PARAMS[intent].sort
+    if sort == "relevance" or len(hits) < 2:
+        return hits
+    key = _newest if sort == "newest" else _most_useful
+    return hits._holding(sorted(hits, key=key))
+
+
+def _newest(hit: Hit) -> tuple[int, int]:
+    record = hit.record
+    begins = record.event_ms if record.valid_from_ms is None else record.valid_from_ms
+    return -begins, -hit.id
+
+
+def _most_useful(hit: Hit) -> float:
+    return -hit.record.utility  # of equals, the better hit comes first
 
 
 def _tuned(profile: ScoringProfile, intent: Intent, params: Params) -> ScoringProfile:
@@ -75,6 +123,49 @@ def _tuned(profile: ScoringProfile, intent: Intent, params: Params) -> ScoringPr
             words_request=ranking.words_request * share,
         ),
     )
+
+
+def apply_mode(request: RecallRequest, options: ParsedOptions) -> RecallRequest:
+    """The recall of a mode; the same one for the usual way.
+
+    Raises:
+        InvalidInputError: What the mode needs is missing.
+    """
+    mode, selection = options.mode, request.selection
+    if options.seed is not None and mode not in (None, "graph"):
+        raise InvalidInputError(
+            f"seed is given, and mode is {mode}", hint='pass mode="graph", or leave seed out'
+        )
+    if mode == "semantic":
+        return semantic(request)
+    if mode == "graph" or options.seed is not None:
+        if options.seed is None:
+            raise InvalidInputError(
+                'mode="graph" needs a memory to begin at', hint="pass seed=hit, a record or an id"
+            )
+        return replace(request, seed=options.seed)
+    if mode == "structured" and not (selection.tags or selection.any_tags):
+        return replace(request, of_entities=True)
+    if mode == "temporal" and selection.min_ms is None and selection.max_ms is None:
+        if request.reading.span is None:
+            raise InvalidInputError(
+                'mode="temporal" needs a time, and the cue names none',
+                hint='pass time_range=(start, end), or name a time ("last week") in the cue',
+            )
+        narrow = within(selection, request.reading.span)
+        return request if narrow is None else replace(request, selection=narrow)
+    return request
+
+
+def semantic(request: RecallRequest) -> RecallRequest:
+    """The same recall by likeness alone."""
+    return replace(request, lexical=False, seed=None, of_entities=False)
+
+
+def filled_up(hits: HitList, more: HitList, k: int) -> HitList:
+    """Hits, and behind them others until there are k."""
+    known = {hit.id for hit in hits}
+    return hits._holding([*hits, *(hit for hit in more if hit.id not in known)][:k])
 
 
 def by_importance(profile: ScoringProfile) -> ScoringProfile:

@@ -11,12 +11,16 @@ from typing import Any, Final, Literal, NamedTuple, TypedDict
 from numpy.typing import ArrayLike
 
 from spector.arguments import (
+    id_of,
     parse_include,
+    parse_integer,
     parse_intent,
     parse_mask,
+    parse_mode,
     parse_mood,
     parse_number,
     parse_per_session,
+    parse_sorts,
     parse_switch,
     parse_valence,
 )
@@ -65,6 +69,11 @@ class ParsedOptions(NamedTuple):
     coverage: bool
     per_session: int | None
     cut: float
+    associate: bool | None
+    expand: bool
+    sorts: frozenset[str] | None
+    mode: str | None
+    seed: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +110,17 @@ class RecallOptions:
         cut: 0..1, share of the best score that a hit of the semantic tier must have, where the cue
             has words and a vector; what the cue names stays. 0 returns all k. In a context and with
             ``selective`` 0.6 is usual, and applies to every tier.
+        associate: entities that the cue names, and memories often used together, raise the scores
+            of what they are tied to. None: in the profile "cognitive" only.
+        expand: also what edges and entities tie to the best three hits, at 0.7 of their score; at
+            most 20 more than k. ``hit.graph_distance`` tells them apart.
+        sorts: names of what a hit must be: memory (a plain one), fact, procedure, learning,
+            concept, statistic.
+        mode: "semantic" (by the vector alone), "structured" (of these tags, or what mentions an
+            entity of the cue), "graph" (what edges and entities tie to ``seed``), "temporal" (of
+            ``time_range``, or of the time in the cue), or "hybrid", the usual way. Fewer than three
+            hits of a mode are filled up by the semantic one.
+        seed: the memory from which ``mode="graph"`` begins: an id, a hit or a record.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -121,9 +141,14 @@ class RecallOptions:
     coverage: bool = False
     per_session: int | None = None
     cut: float = SEMANTIC_CUT
+    associate: bool | None = None
+    expand: bool = False
+    sorts: Several | None = None
+    mode: str | None = None
+    seed: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("valence", "categories", "modalities", "include"):
+        for name in ("valence", "categories", "modalities", "include", "sorts"):
             given = getattr(self, name)
             if name == "valence" and isinstance(given, (Mapping, Set)):
                 continue  # has no order, and is refused
@@ -154,6 +179,13 @@ class RecallOptions:
             coverage=parse_switch(self.coverage, "coverage"),
             per_session=parse_per_session(self.per_session),
             cut=_parse_cut(self.cut),
+            associate=None if self.associate is None else parse_switch(
+                self.associate, "associate"
+            ),
+            expand=parse_switch(self.expand, "expand"),
+            sorts=parse_sorts(self.sorts),
+            mode=parse_mode(self.mode),
+            seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
         )
 
 
@@ -175,6 +207,11 @@ class RareArguments(TypedDict, total=False):
     coverage: bool
     per_session: int | None
     cut: float
+    associate: bool | None
+    expand: bool
+    sorts: Several | None
+    mode: str | None
+    seed: Any
 
 
 class RecallArguments(RareArguments, total=False):

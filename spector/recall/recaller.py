@@ -31,7 +31,18 @@ from spector.recall.abstention import CROWD, select_hits
 from spector.recall.context import Context
 from spector.recall.context_builder import ContextBuilder
 from spector.recall.hypothetical import centroid, hypotheses
-from spector.recall.intent_presets import apply_intent, by_importance, intent_in
+from spector.recall.intent_presets import (
+    LEAST_HITS,
+    apply_intent,
+    apply_mode,
+    by_importance,
+    filled_up,
+    in_order_of,
+    intent_in,
+    limit_of,
+    only_preferred,
+    semantic,
+)
 from spector.recall.merging import DEPTH, merge_answers
 from spector.recall.need import need_gate, skip_reason
 from spector.recall.options import (
@@ -69,6 +80,9 @@ _MAX_RULES: Final = 16
 _SEVERAL_USERS: Final = (
     "everything about a user is asked for, and the memories are of several: pass user_id"
 )
+#: the profile whose scores entities and pairs change unless a caller says otherwise
+_ASSOCIATIVE: Final = "cognitive"
+NoteUse = Callable[..., None]
 
 
 class Recaller:
@@ -76,13 +90,13 @@ class Recaller:
 
     Args:
         has_one_user: whether all memories that are of a user are of the same one.
-        note_use: called with the ids of memories that were used, and their scope.
+        note_use: called with the ids of memories that were used, their scope, and associate.
     """
 
     def __init__(
         self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
         probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
-        has_one_user: Callable[[], bool], note_use: Callable[[list[int], Any], None],
+        has_one_user: Callable[[], bool], note_use: NoteUse,
     ) -> None:
         self._searcher = searcher
         self._listing = listing
@@ -96,11 +110,18 @@ class Recaller:
         self._has_one_user = has_one_user
         self._note_use = note_use
 
-    def recall(
+    def recall(self, *args: Any, **selecting: Any) -> HitList:
+        """The k memories that should come to mind, in the order of the cue's intent."""
+        hits = self._recall(*args, **selecting)
+        request = hits.request
+        return hits if request is None else in_order_of(_request_of(hits).intent, hits)
+
+    def _recall(
         self, cue: Any, vector: ArrayLike | None, k: Any, as_of: Any, kind: Any, profile: Any,
         selective: Any, learn: bool, options: Any, rare: RareArguments, **selecting: Any,
     ) -> HitList:
-        """The k memories that should come to mind, best first; see ``Memory.recall``."""
+        """The k memories that should come to mind, best first, k and more; see ``Memory.recall``.
+        """
         parsed = options_of(options, rare).parsed
         text, notes = parse_cue(cue, self._config)
         selection = self._listing.select(selecting, "recall")
@@ -109,7 +130,8 @@ class Recaller:
         is_survey = topic is not None and topic.is_survey
         # memories of several users do not answer what is known about one
         mixes = is_survey and not self._is_of_one_user(selection)
-        fetched = wanted = parse_k(k, self._config, default_k(topic, 10))
+        intent = intent_in(text, parsed.intent)
+        fetched = wanted = parse_k(k, self._config, limit_of(intent, default_k(topic, 10)))
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := need_gate(text)).needed:
                 return HitList(abstained=True, reason=skip_reason(decision))
@@ -143,26 +165,26 @@ class Recaller:
             per_session=parsed.per_session,
             probes=self._probes.for_cue(text, make=selective),
             cut=0.0 if selective else parsed.cut,
-            modality_mask=parsed.modality_mask,
-            category_mask=parsed.category_mask,
-            exact=parsed.exact,
-            lexical=parsed.lexical,
+            modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
+            exact=parsed.exact, lexical=parsed.lexical,
+            associate=_associates(parsed.associate, weights),
+            expand=parsed.expand, sorts=parsed.sorts,
         )
-        request = apply_intent(request, intent_in(text, parsed.intent))
+        usual = apply_intent(request, intent)
+        request = apply_mode(usual, parsed)
         if mixes:
             notes = (*notes, _SEVERAL_USERS)
             hits = HitList(abstained=True, reason=_SEVERAL_USERS)
         else:
-            hits = self._searcher.recall(request)
-        if parsed.compound and text is not None and topic is None:
-            hits = self._with_parts(request, kind, hits)
+            splits = parsed.compound and text is not None and topic is None
+            hits = self._hits_of(request, kind if splits else None, usual)
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
         if selective and not mixes:
             hits = select_hits(hits, wanted, self._config, cut_of(options, rare))
         self._confine((*hits, *hits.standing), request.selection)
         used = [hit.id for hit in (*hits, *hits.standing)]
         if learn and used:
-            self._note_use(used, request.selection.scope)
+            self._note_use(used, request.selection.scope, associate=request.associate)
         return hits
 
     def context(
@@ -194,14 +216,15 @@ class Recaller:
         )
         used = list({hit.id: None for hit in (*found.hits, *found.standing)})
         if learn and used:
-            self._note_use(used, _request_of(hits).selection.scope)
+            asked = _request_of(hits)
+            self._note_use(used, asked.selection.scope, associate=asked.associate)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
     def _recall_for_context(self, text: str | None, k: int, given: RecallArguments) -> HitList:
         """The recall that a context is made of."""
         rare: Any = {name: value for name, value in given.items() if name not in COMMON}
         selecting = {name: given.get(name) for name in _SELECTING}
-        return self.recall(
+        return self._recall(
             text, given.get("vector"), k, given.get("as_of"), given.get("kind"),
             given.get("profile"), False, False, given.get("options"), rare, **selecting,
         )
@@ -230,6 +253,24 @@ class Recaller:
         found = self._searcher.unconditional_instructions(request, _MAX_RULES)
         self._confine(found, request.selection)
         return found
+
+    def _hits_of(
+        self, request: RecallRequest, kind: str | None, usual: RecallRequest
+    ) -> HitList:
+        """The answer to a request; to its parts too, where a kind says how these are read.
+
+        Args:
+            usual: the request without its mode, which fills up too few hits by likeness.
+        """
+        if request.seed is not None:
+            self._finder.get_within(request.seed, request.selection.scope)
+        preferred = only_preferred(request)
+        hits = HitList() if preferred is None else self._searcher.recall(preferred)
+        if not hits:
+            hits = self._searcher.recall(request)
+        if len(hits) < LEAST_HITS and request is not usual and request.lexical:
+            hits = filled_up(hits, self._searcher.recall(semantic(usual)), request.k)
+        return hits if kind is None else self._with_parts(request, kind, hits)
 
     def _with_parts(self, request: RecallRequest, named: str, hits: HitList) -> HitList:
         """The answer to a cue and to its parts; embeds only what has a part."""
@@ -280,6 +321,10 @@ class Recaller:
             return given
         made = embedded(self._embedder, more if given is not None else [text, *more])
         return centroid(made, given) if more else made[0]
+
+
+def _associates(given: bool | None, profile: ScoringProfile) -> bool:
+    return profile.name == _ASSOCIATIVE if given is None else given
 
 
 def _request_of(hits: HitList) -> RecallRequest:

@@ -15,6 +15,10 @@ __all__ = ["Explanation", "Hit", "HitList", "RecordSource", "ScanStats", "Signal
 
 #: terms of the evidence that come from the cue's words
 _OF_WORDS: Final = frozenset({"words", "name"})
+#: fields of a hit that few hits have, and what the others have instead
+_ASIDE: Final[Mapping[str, Any]] = {
+    "payload": None, "graph_distance": 0, "conflicts": (), "via": "",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +93,17 @@ class Hit(_Lazy):
     record: MemoryRecord
     score: float
     explainer: Callable[[], Explanation] = field(repr=False, compare=False)
-    #: ids of memories of the same scope with the same text; they are not listed as hits
+    #: ids of memories of the same scope with the same text, and of the sources of a fact or the
+    #: facts of a source; they are not listed as hits
     also: tuple[int, ...] = ()
+    #: the typed item that the memory is, such as a `FactRecord`; None for a plain memory
+    payload: object = field(default=None, compare=False)
+    #: edges between the hit and a better one that led to it; 0 for one that the cue found
+    graph_distance: int = 0
+    #: ids of living memories that contradict it
+    conflicts: tuple[int, ...] = ()
+    #: what found it: "vector", "words", "entity" or "graph"; "" for a recall without a cue
+    via: str = ""
 
     @classmethod
     def of(
@@ -112,11 +125,26 @@ class Hit(_Lazy):
             """Make the record of a hit from ``of``; a hit from the constructor has it already."""
             if name == "_found":
                 return None
+            if name in _ASIDE:  # a hit from ``of`` is filled with these only where it has some
+                return _via(self.explain()) if name == "via" else _ASIDE[name]
             if name != "record" or self._found is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             record = self._found.record()
             object.__setattr__(self, "record", record)
             return record
+
+    def hand_on(self, other: Hit, **changes: Any) -> Hit:
+        """Give another hit of this memory what was found out about it, and what is given."""
+        for name in _ASIDE:
+            if name in changes:
+                object.__setattr__(other, name, changes[name])
+                continue
+            try:
+                known = getattr(type(self), name).__get__(self)  # a slot: no default is made
+            except AttributeError:
+                continue
+            object.__setattr__(other, name, known)
+        return other
 
     def __repr__(self) -> str:
         return (
@@ -205,6 +233,12 @@ class Hit(_Lazy):
         out = self.record.to_dict()
         out["score"] = round(self.score, 6)
         out["also"] = list(self.also)
+        if self.graph_distance:
+            out["graph_distance"] = self.graph_distance
+        if self.conflicts:
+            out["conflicts"] = list(self.conflicts)
+        if self.payload is not None:
+            out["payload"] = self.payload.to_dict()  # type: ignore[attr-defined]
         why = self.explain()
         out["explain"] = {
             "profile": why.profile,
@@ -215,6 +249,18 @@ class Hit(_Lazy):
             "evidence": {name: round(value, 6) for name, value in why.evidence.items()},
         }
         return out
+
+
+def _via(why: Explanation) -> str:
+    """What weighs most among the terms of a score that depend on the cue."""
+    weights = {
+        "graph": why.evidence.get("graph", 0.0),
+        "entity": why.evidence.get("entity", 0.0),
+        "words": why.lexical,
+        "vector": why.terms.get("similarity", 0.0),
+    }
+    best = max(weights, key=lambda name: weights[name])
+    return best if weights[best] > 0.0 else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

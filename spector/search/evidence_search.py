@@ -39,8 +39,8 @@ from spector.search.view import (
 
 __all__ = ["EvidenceSearch", "MakeModifier"]
 
-#: makes the modifier of one ranking
-MakeModifier = Callable[[Plan, Ranked], Modifier]
+#: makes the modifier of one ranking; None where it changes nothing
+MakeModifier = Callable[[Plan, Ranked], Modifier | None]
 
 
 class _Found(NamedTuple):
@@ -139,7 +139,9 @@ class EvidenceSearch:
 
     def _modify(self, plan: Plan, ranked: Ranked) -> Ranked:
         for make in self._modifiers:
-            ranked.modify(make(plan, ranked))
+            modifier = make(plan, ranked)
+            if modifier is not None:
+                ranked.modify(modifier)
         return ranked
 
     # -- order ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -95,9 +96,17 @@ class ScoreSearch:
         record_id = plan.request.reading.record_id
         if record_id is None:
             return None
-        snap = plan.snap
+        found = self.hits_of(plan, [record_id], {"name": _IDENTITY})
+        return found[0] if found else None
+
+    def hits_of(
+        self, plan: Plan, ids: Sequence[int], evidence: Mapping[str, float] | None = None
+    ) -> list[Hit]:
+        """Those of some memories that pass every gate and filter of a plan, in their order."""
+        snap, more = plan.snap, sum((evidence or {}).values())
+        made: dict[int, Candidate] = {}
         for n, store in enumerate(snap.stores):
-            for found, (segment_id, slot) in store.catalog.places_of([record_id]).items():
+            for found, (segment_id, slot) in store.catalog.places_of(ids).items():
                 part = snap.position_of(n, segment_id, slot)
                 if plan.mask is not None and not plan.mask[part]:
                     continue
@@ -105,13 +114,10 @@ class ScoreSearch:
                 score = float(
                     snap.kernel.score(snap.table, plan.query, [part], [slot], similarity=sims)[0]
                 )
-                if score == -np.inf:
-                    continue
-                only = Candidate(
-                    found, n, part, slot, score, float(sims[0]), {"name": _IDENTITY},
-                    score + _IDENTITY,
-                )
-                hits, _ = self._confirmer.first(plan, [only], 1)
-                if hits:
-                    return hits[0]
-        return None
+                if score > -np.inf:
+                    made[found] = Candidate(
+                        found, n, part, slot, score, float(sims[0]), dict(evidence or {}),
+                        score + more,
+                    )
+        ordered = [made[each] for each in ids if each in made]
+        return self._confirmer.first(plan, ordered, len(ordered))[0] if ordered else []

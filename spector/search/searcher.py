@@ -24,6 +24,7 @@ from spector.language.statements import Speakers
 from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit, HitList
+from spector.search.associations import ASSOCIATIVE, Associations
 from spector.search.evidence import LexicalChannel
 from spector.search.evidence_search import EvidenceSearch, MakeModifier
 from spector.search.score_search import ScoreSearch
@@ -102,7 +103,7 @@ class Searcher:
 
     def __init__(
         self, router: TierRouter, scanner: Scanner, kernel: Kernel, config: Config, *,
-        embed: Embed | None = None, modifiers: Sequence[MakeModifier] = (),
+        embed: Embed | None = None, modifiers: Sequence[MakeModifier] = ASSOCIATIVE,
     ) -> None:
         """
         Args:
@@ -117,6 +118,7 @@ class Searcher:
         confirmer = Confirmer(router)
         self._standing = Standing(router, confirmer, config, embed)
         self._by_score = ScoreSearch(confirmer)
+        self._associations = Associations(self._by_score)
         self._by_evidence = EvidenceSearch(
             len(self._stores), config, confirmer, self._lexical, self._standing, self._by_score,
             modifiers,
@@ -242,16 +244,23 @@ class Searcher:
     def _answer(self, snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
         """The best k, and the instructions that stand beside them."""
         if not request.ranks_by_evidence:
-            return self._choose(self._plan(snap, (), request, by_catalog)).hit_list()
+            plan = self._plan(snap, (), request, by_catalog)
+            return self._associated(plan, self._choose(plan)).hit_list()
         plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
         matching = self._standing.matching(plan)
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
-        found = self._choose(plan).hit_list()
+        found = self._associated(plan, self._choose(plan)).hit_list()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
         return found
+
+    def _associated(self, plan: Plan, answer: Answer) -> Answer:
+        """An answer with what knowledge adds to it; the same one where that is nothing."""
+        hits = self._associations.widened(plan, answer.hits)
+        self._associations.described(plan, hits)
+        return answer if hits is answer.hits else answer.with_hits(hits)
 
     def _plan(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool
@@ -282,6 +291,7 @@ class Searcher:
             hits: Sequence[Hit] = answer.hits
             if request.cue.text is not None and request.lexical:  # a vector asks for memories
                 hits = without_repeats(hits)
+            hits = self._associations.without_sources(plan, hits)
             if request.per_session is not None:
                 hits = limit_per_session(hits, request.per_session)
             if len(hits) >= wanted or len(answer.hits) < want or want >= most:

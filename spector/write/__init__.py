@@ -18,6 +18,7 @@ from spector.write.knowledge import (
     KnowledgeWriter,
     Prepared,
     UnpreparedError,
+    UseRecorder,
 )
 from spector.write.reembed import reembed_store
 from spector.write.source_models import source_model
@@ -40,6 +41,7 @@ __all__ = [
     "Speakers",
     "UnpreparedError",
     "Updater",
+    "UseRecorder",
     "WriteContext",
     "Writer",
     "make_draft",

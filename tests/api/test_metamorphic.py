@@ -765,6 +765,27 @@ def a_cover_brings_what_is_different(path: Path) -> None:
         assert "other" in texts(memory.recall(vector=cue, k=2, coverage=True))
 
 
+@case(RECALL, "associate", "expand", "sorts", "mode", "seed")
+def knowledge_counts_where_it_is_asked_for(path: Path) -> None:
+    with mind() as memory:
+        here = memory.remember("the river rose")
+        memory.remember_many([f"brook {n} fell" for n in range(5)])
+        tied = memory.remember("nobody came")
+        memory.graph.link(here, tied, "causes", weight=0.8)
+        assert tied.id not in ids(memory.recall("river", k=1))
+        assert tied.id in ids(memory.recall("river", k=1, expand=True))
+        assert ids(memory.recall("river", seed=here))[0] == tied.id
+        assert ids(memory.recall("river", mode="graph", seed=here))[0] == tied.id
+        assert memory.recall("river", sorts="fact") == []
+        fact = memory.facts.add("river", "is", "high")
+        assert ids(memory.recall("river", sorts="fact")) == [fact.id]
+        for _ in range(3):
+            memory.recall("river rose", k=3, learn=True, associate=True)
+        assert "coactivation" not in memory.recall("river rose", k=3)[0].explain().evidence
+        lifted = memory.recall("river rose", k=3, associate=True)[0].explain().evidence
+        assert lifted["coactivation"] > 0
+
+
 @case(RECALL, "per_session")
 def a_session_fills_no_more_than_its_share(path: Path) -> None:
     with mind() as memory:

@@ -47,6 +47,11 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "coverage": (True, "full"),
     "per_session": (2, 0),
     "cut": (0.9, 2),
+    "associate": (True, 1),
+    "expand": (True, None),
+    "sorts": ("memory", "facts"),
+    "mode": ("semantic", "fast"),
+    "seed": (1838348697600000, -1),
 }
 
 

@@ -27,9 +27,11 @@ class Registry:
     """
 
     def __init__(self, registered: Iterable[RelationKind] = ()) -> None:
-        self._kinds: dict[str, RelationKind] = {}
-        self._inverses: dict[str, str] = {}
-        for each in (*BUILTIN_KINDS, *registered):
+        self._kinds: dict[str, RelationKind] = {each.name: each for each in BUILTIN_KINDS}
+        self._inverses: dict[str, str] = {
+            each.inverse: each.name for each in BUILTIN_KINDS if each.inverse is not None
+        }
+        for each in registered:
             self.add(each)
 
     def __iter__(self) -> Iterator[RelationKind]:

@@ -31,7 +31,7 @@ from spector.search.selection.origins import (
     origin_of,
     quote_text,
 )
-from spector.search.selection.rescoring import with_score
+from spector.search.selection.rescoring import raise_above, with_score
 from spector.search.selection.standing import MOST, Embed, Standing
 
 __all__ = [
@@ -57,6 +57,7 @@ __all__ = [
     "origin_beside",
     "origin_of",
     "quote_text",
+    "raise_above",
     "trusted_candidates",
     "with_score",
     "without_repeats",

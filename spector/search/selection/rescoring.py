@@ -22,7 +22,7 @@ def with_score(
     """The same memory with another score; its record is not made for that."""
     also = hit.also if also is None else also
     if hit._found is not None:
-        return Hit.of(hit._found, score, explainer, also)
+        return hit.hand_on(Hit.of(hit._found, score, explainer, also))
     return replace(hit, score=score, explainer=explainer, also=also)
 
 

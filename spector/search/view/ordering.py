@@ -109,6 +109,13 @@ class Ranked(Sequence[Candidate]):
         self._evidence[name] = change
         self._total += change
 
+    def best_ids(self, count: int) -> I64:
+        """Ids of the best ``count`` as scores are now, in no order; modifiers may follow."""
+        left, values = self._left, self._total[self._left]
+        if count < len(left):
+            left = left[np.argpartition(values, len(left) - count)[len(left) - count :]]
+        return self.ids[left]
+
     def top(self, count: int) -> Sequence[Candidate]:
         """The first ``count``, made when they are read, too."""
         return self if count >= self._count else _Top(self, count)

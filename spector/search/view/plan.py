@@ -24,6 +24,7 @@ from spector.search.view.features import code_of
 from spector.search.view.request import RecallRequest
 from spector.search.view.snapshot import Snapshot
 from spector.store.catalog import SqlFilter
+from spector.store.payloads import sorts_condition
 from spector.tiers import TierRouter
 
 __all__ = ["AllowedRecords", "Plan", "allowed_records", "is_unfiltered", "make_plan", "query_of"]
@@ -176,14 +177,30 @@ def _conditions(
 ) -> tuple[SqlFilter | None, ...]:
     """Per store: what the catalog has to confirm of a candidate."""
     superseded = not request.drop_flags & Flag.SUPERSEDED
-    return tuple([
+    found = tuple([
         request.selection.exact(
             now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
             whole_store=whole_store, replaced=request.replaced, ended=superseded,
-            current=by_catalog and not superseded,
+            current=by_catalog and not superseded, whenever=request.ended,
         )
         for n in range(len(snap.stores))
     ])
+    if request.sorts is None:
+        return found
+    return tuple([_of_sorts(snap, n, each, request.sorts) for n, each in enumerate(found)])
+
+
+def _of_sorts(
+    snap: Snapshot, n: int, condition: SqlFilter | None, sorts: frozenset[str]
+) -> SqlFilter | None:
+    """A condition, and that a memory's payload is of one of some sorts."""
+    with snap.stores[n].catalog.reading() as db:
+        sql = sorts_condition(db, sorts)
+    if sql is None:
+        return condition
+    if condition is None:
+        return SqlFilter(sql, ())
+    return SqlFilter(f"{condition.sql} AND {sql}", condition.params)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

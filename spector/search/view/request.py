@@ -18,6 +18,7 @@ from spector.kernel.contract import (
     scope_tag,
     tags_mask,
 )
+from spector.language.cues import Intent
 from spector.language.time import Span
 from spector.search.view.cue import NO_READING, Cue, Reading
 from spector.store.catalog import (
@@ -68,15 +69,16 @@ class Selection:
 
     def exact(
         self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
-        ended: bool = False, current: bool = False,
+        ended: bool = False, current: bool = False, whenever: bool = False,
     ) -> SqlFilter | None:
         """The SQL condition that the row of a hit must satisfy; None when every row does.
 
         With ``now_ms`` records outside their validity window are excluded as well; with
         ``replaced`` also superseded ones whose end of validity is unknown; with ``ended``
-        the end of superseded ones excludes none of them; with ``current`` superseded ones are
-        excluded. Tags are asked for in the way that is fast for finding all records with them
-        (``whole_store``), or for confirming a few hundred candidates; the answer is the same.
+        the end of superseded ones excludes none of them, with ``whenever`` no end excludes any;
+        with ``current`` superseded ones are excluded. Tags are asked for in the way that is fast
+        for finding all records with them (``whole_store``), or for confirming a few hundred
+        candidates; the answer is the same.
         """
         if self is EVERYTHING and now_ms is None and not current:
             return None
@@ -100,9 +102,11 @@ class Selection:
             params += self.where.params
         if now_ms is not None:
             parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
+            params.append(now_ms)
             anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
-            parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
-            params += [now_ms, now_ms]
+            if not whenever:
+                parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
+                params.append(now_ms)
         if replaced:
             parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
         if current:
@@ -190,13 +194,27 @@ class RecallRequest:
     probes: NDArray[np.float32] | None = None
     #: share of the best score that a hit of the semantic tier must have; 0: any
     cut: float = 0.0
+    #: what the cue asks for, whose knowledge is looked up; None for nothing
+    intent: Intent | None = None
+    #: entities that the cue names, and what is often used together, count
+    associate: bool = False
+    #: what is tied to the best hits is added
+    expand: bool = False
+    #: only what mentions an entity of the cue, where it is True
+    of_entities: bool = False
+    #: only what is tied to this memory; None: anything
+    seed: int | None = None
+    #: sorts of payloads that a hit must have, "memory" for none; None: any
+    sorts: frozenset[str] | None = None
+    #: also memories whose validity has ended at ``now_ms``
+    ended: bool = False
 
     @property
     def filter_key(self) -> tuple[object, ...]:
         """The filters of a request, whatever the cue; equal where the same memories pass."""
         return (
             self.selection, self.valence, self.min_importance, self.category_mask,
-            self.modality_mask, self.drop_flags,
+            self.modality_mask, self.drop_flags, self.sorts, self.ended,
         )
 
     @property
@@ -210,6 +228,7 @@ class RecallRequest:
         return not (
             self.selection.is_everything and self.valence == (-128, 127)
             and self.min_importance == 0 and not self.category_mask and not self.modality_mask
+            and self.sorts is None
         )
 
     @property

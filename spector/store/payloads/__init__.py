@@ -15,6 +15,8 @@ from spector.store.payloads.rows import (
     note_holding,
     put_rows,
     rows_of,
+    scopes_of_names,
+    sorts_condition,
     tables_in,
 )
 from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
@@ -44,6 +46,8 @@ __all__ = [
     "problems_of_row",
     "put_rows",
     "rows_of",
+    "scopes_of_names",
+    "sorts_condition",
     "table_named",
     "tables_in",
     "words_in",

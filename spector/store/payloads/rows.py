@@ -12,12 +12,14 @@ from typing import Any, Final
 
 from spector.errors import CatalogCorruptError
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
+from spector.store.payloads.sorts import PAYLOAD_FACETS
 from spector.store.payloads.tables import PayloadTable
 
 __all__ = [
-    "KNOWLEDGE_MINOR", "Connection", "count_of", "damaged_row", "delete_owned", "delete_rows",
-    "edge_columns", "has_tables", "make_tables", "note_holding", "put_rows", "rows_of", "tables_in",
-]
+    "KNOWLEDGE_MINOR", "Connection", "count_of", "damaged_row", "delete_owned",
+    "delete_rows", "edge_columns", "has_tables", "make_tables", "note_holding", "put_rows",
+    "rows_of", "scopes_of_names", "sorts_condition", "tables_in",
+]  # fmt: skip
 
 #: what the functions here work on
 Connection = sqlite3.Connection
@@ -92,7 +94,9 @@ def rows_of(
     *,
     order: str = "",
     limit: int | None = None,
+    least: Mapping[str, float] | None = None,
     path: str = "the catalog",
+    is_there: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Rows that meet all conditions, each proved by its seal; none without the tables.
 
@@ -100,14 +104,18 @@ def rows_of(
         conditions: Column -> a value, or a collection of values of which one has to match. One
             collection may be of any length.
         order: Columns to sort by, for conditions without a long collection.
+        least: Column -> the least value that a row may have.
+        is_there: The caller knows that the catalog has the tables.
 
     Raises:
         CatalogCorruptError: A row is not what was written.
     """
-    if not has_tables(db):
+    if not (is_there or has_tables(db)):
         return
+    floors = "".join(f" AND {name} >= ?" for name in least or ())
     for where, values in _conditions(table, conditions or {}):
-        sql = f"SELECT * FROM {table.name} WHERE {where}"
+        values = [*values, *(least or {}).values()]
+        sql = f"SELECT * FROM {table.name} WHERE {where}{floors}"
         sql += f" ORDER BY {order}" if order else ""
         sql += "" if limit is None else f" LIMIT {limit}"
         for stored in db.execute(sql, values):
@@ -129,6 +137,44 @@ def count_of(
     )
 
 
+def scopes_of_names(db: sqlite3.Connection, most: int) -> list[str] | None:
+    """The scopes that have names, ascending; None when there are more than ``most``."""
+    found: list[str] = []
+    while has_tables(db):
+        after = "" if not found else "WHERE scope > ?"
+        (scope,) = db.execute(f"SELECT min(scope) FROM name {after}", found[-1:]).fetchone()
+        if scope is None:
+            break
+        if len(found) == most:
+            return None
+        found.append(scope)
+    return found
+
+
+def sorts_condition(db: sqlite3.Connection, sorts: Collection[str]) -> str | None:
+    """SQL over ``record``: the memories whose payload is of one of these sorts; None for all.
+
+    ``memory`` stands for those without one.
+    """
+    known = [each for each in PAYLOAD_FACETS if each in sorts]
+    plain = "memory" in sorts
+    if plain and len(known) == len(PAYLOAD_FACETS):
+        return None
+    if not has_tables(db):
+        return None if plain else "0"
+    # either those that are wanted, or none of the others
+    named = [each for each in PAYLOAD_FACETS if each not in sorts] if plain else known
+    listed = ", ".join(f"'{each}'" for each in named if each != "fact")
+    parts = ["EXISTS (SELECT 1 FROM fact WHERE fact.id = record.id)"] if "fact" in named else []
+    if listed:
+        parts.append(
+            "EXISTS (SELECT 1 FROM payload WHERE payload.id = record.id"
+            f" AND payload.sort IN ({listed}))"
+        )
+    either = f"({' OR '.join(parts)})"
+    return f"NOT {either}" if plain else either
+
+
 def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str | None]]:
     """Every edge as (source, target, weight, kind, user of the source), without its seal.
 
@@ -137,10 +183,10 @@ def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str
     """
     if not has_tables(db):
         return []
-    return db.execute(
-        "SELECT source_id, target_id, weight, kind, user_id FROM edge"
-        " JOIN record ON record.id = source_id"
-    ).fetchall()
+    # a join would look up the record of every edge
+    users = dict(db.execute("SELECT id, user_id FROM record WHERE user_id IS NOT NULL"))
+    rows = db.execute("SELECT source_id, target_id, weight, kind FROM edge").fetchall()
+    return [(*row, users.get(row[0])) for row in rows]
 
 
 def damaged_row(

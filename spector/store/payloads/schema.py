@@ -52,7 +52,7 @@ PAYLOAD_TABLES: Final = (
         "item",
         (
             Column("item_id", int, owner=True),
-            Column("sort", str),
+            Column("sort", str, indexed=True),
             Column("scope", str),
             Column("json", str, json=True, words=True),
         ),

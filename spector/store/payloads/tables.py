@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 __all__ = ["SEAL", "Column", "PayloadTable"]
@@ -49,10 +49,11 @@ class PayloadTable:
     key: tuple[str, ...]
     #: further unique indexes: columns, and the condition of the rows that count
     unique: tuple[tuple[tuple[str, ...], str], ...] = ()
+    #: of the columns, in their order
+    names: tuple[str, ...] = field(init=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.columns)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple([each.name for each in self.columns]))
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -108,7 +109,9 @@ class PayloadTable:
 
     def seal_of(self, values: Sequence[Any]) -> int:
         """CRC-32 over a row's values as they are stored, each with its length."""
-        line = "|".join(f"{len(text)}:{text}" for text in (self.name, *map(_spelt, values)))
+        # numbers as Python writes them back exactly
+        texts = [each if isinstance(each, str) else repr(each) for each in (self.name, *values)]
+        line = "|".join([f"{len(text)}:{text}" for text in texts])  # a list: every row comes here
         return zlib.crc32(line.encode("utf-8", "surrogatepass"))
 
     def problem_of(self, values: Sequence[Any]) -> str | None:
@@ -139,11 +142,6 @@ class PayloadTable:
 
     def _column(self, name: str) -> Column:
         return next(each for each in self.columns if each.name == name)
-
-
-def _spelt(value: Any) -> str:
-    """A value as its seal covers it: numbers as Python writes them back exactly."""
-    return value if isinstance(value, str) else repr(value)
 
 
 def _is_object(text: str) -> bool:

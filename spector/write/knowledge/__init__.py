@@ -11,11 +11,15 @@ from spector.write.knowledge.commit import (
 from spector.write.knowledge.rows import (
     apply_changes,
 )
+from spector.write.knowledge.use import (
+    UseRecorder,
+)
 
 __all__ = [
     "Committed",
     "KnowledgeWriter",
     "Prepared",
     "UnpreparedError",
+    "UseRecorder",
     "apply_changes",
 ]

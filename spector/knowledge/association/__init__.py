@@ -1,0 +1,41 @@
+"""What a cue or a memory brings to mind: names, ties and typed items, read for a recall."""
+
+from __future__ import annotations
+
+from spector.knowledge.association.names import (
+    cue_names,
+    entities_of_cue,
+    facts_of_cue,
+    procedures_of_cue,
+)
+from spector.knowledge.association.ties import (
+    GAIN,
+    MOST_KIN,
+    MOST_SHARED,
+    conflicts_of,
+    kin_of,
+    neighbours_of,
+    partners_of,
+    plan_pairs,
+    reached_from,
+    sources_among,
+)
+from spector.knowledge.association.typed import typed_items
+
+__all__ = [
+    "GAIN",
+    "MOST_KIN",
+    "MOST_SHARED",
+    "conflicts_of",
+    "cue_names",
+    "entities_of_cue",
+    "facts_of_cue",
+    "kin_of",
+    "neighbours_of",
+    "partners_of",
+    "plan_pairs",
+    "procedures_of_cue",
+    "reached_from",
+    "sources_among",
+    "typed_items",
+]

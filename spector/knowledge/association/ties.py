@@ -1,0 +1,142 @@
+"""How memories are tied for a recall: by edges, shared entities, and having been used together."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from spector.knowledge.changes import Changes
+from spector.knowledge.graph import reach
+from spector.knowledge.reader import KnowledgeReader
+from spector.records import Edge, Reached
+
+__all__ = [
+    "GAIN", "MOST_KIN", "MOST_SHARED", "conflicts_of", "kin_of", "neighbours_of", "partners_of",
+    "plan_pairs", "reached_from", "sources_among",
+]  # fmt: skip
+
+#: an edge leads on from this weight
+LEAST_WEIGHT: Final = 0.5
+#: what the turn before or after counts, of the weight of its edge (measured on dialogues)
+ADJACENCY: Final = 0.3
+#: an entity that more memories mention ties none of them
+MOST_SHARED: Final = 25
+#: neighbours that one use strengthens at most, and by which factor
+MOST_KIN: Final = 20
+GAIN: Final = 1.02
+#: hits of one recall that are counted in pairs, and from how many times a pair counts
+MOST_PAIRED: Final = 10
+LEAST_PAIRS: Final = 3
+#: edges that are looked at of one memory and end
+_MOST_EDGES: Final = 64
+_CAUSAL: Final = ("causes", "elaborates")
+
+
+def neighbours_of(reader: KnowledgeReader, seeds: Sequence[int]) -> dict[int, dict[int, float]]:
+    """Seed -> memories one step away and the weight of that step, without the seed itself.
+
+    A step is an edge of weight 0.5 or more, in either direction, or an entity that at most 25
+    memories mention: the fewer they are, the heavier.
+    """
+    out: dict[int, dict[int, float]] = {each: {} for each in seeds}
+    for edge in reader.strong_edges(seeds, LEAST_WEIGHT, most=_MOST_EDGES):
+        weight = edge.weight * (ADJACENCY if edge.kind == "followed_by" else 1.0)
+        for seed, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            if seed in out:
+                out[seed][other] = max(weight, out[seed].get(other, 0.0))
+    for seed, other, weight in _shared(reader, seeds):
+        out[seed][other] = max(weight, out[seed].get(other, 0.0))
+    return out
+
+
+def _shared(reader: KnowledgeReader, seeds: Sequence[int]) -> Iterable[tuple[int, int, float]]:
+    """(seed, memory, weight) for entities that both mention."""
+    mentions = reader.links("mention", b=seeds)
+    counts = reader.mention_counts({row["a"] for row in mentions})
+    few = [each for each, count in counts.items() if 1 < count <= MOST_SHARED]
+    members: dict[int, list[int]] = {}
+    for row in reader.links("mention", a=few) if few else ():
+        members.setdefault(row["a"], []).append(row["b"])
+    for row in mentions:
+        for other in members.get(row["a"], ()):
+            if other != row["b"]:
+                yield row["b"], other, min(1.0, 1.0 / math.log(counts[row["a"]]))
+
+
+class _CausalEdges:
+    """Edges of causes and elaborations, walked in either direction."""
+
+    def __init__(self, reader: KnowledgeReader) -> None:
+        self._reader = reader
+
+    def leaving(self, ids: Collection[int]) -> Mapping[int, Sequence[tuple[int, Edge]]]:
+        out: dict[int, list[tuple[int, Edge]]] = {}
+        for edge in self._reader.strong_edges(ids, 0.0, kinds=_CAUSAL, most=_MOST_EDGES):
+            out.setdefault(edge.source, []).append((edge.target, edge))
+            out.setdefault(edge.target, []).append((edge.source, edge))
+        return out
+
+
+def reached_from(reader: KnowledgeReader, seed: int, hops: int) -> list[Reached]:
+    """What caused a memory, what it caused, and what elaborates it, within some hops."""
+    return reach(_CausalEdges(reader), seed, hops=hops, limit=_MOST_EDGES)
+
+
+def sources_among(reader: KnowledgeReader, ids: Sequence[int]) -> set[frozenset[int]]:
+    """Pairs of these memories of which one is derived from the other."""
+    known = set(ids)
+    ties = [(row["a"], row["b"]) for row in reader.links("source", a=ids)]
+    ties += [
+        (edge.source, edge.target)
+        for edge in reader.edges(ids, direction="out", kinds=["derived_from"])
+    ]
+    return {frozenset(each) for each in ties if known.issuperset(each)}
+
+
+def conflicts_of(reader: KnowledgeReader, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Memories that contradict each of these, ascending."""
+    found: dict[int, set[int]] = {}
+    for edge in reader.edges(ids, kinds=["contradicts"]):
+        found.setdefault(edge.source, set()).add(edge.target)
+        found.setdefault(edge.target, set()).add(edge.source)
+    return {each: tuple(sorted(found[each])) for each in ids if each in found}
+
+
+def partners_of(reader: KnowledgeReader, ids: Sequence[int]) -> set[int]:
+    """Memories that were recalled together with one of these three times or more."""
+    wanted, out = set(ids), set()
+    for row in (*reader.links("pair", a=ids), *reader.links("pair", b=ids)):
+        if (row["n"] or 0) >= LEAST_PAIRS:
+            out |= {row["b"]} if row["a"] in wanted else set()
+            out |= {row["a"]} if row["b"] in wanted else set()
+    return out
+
+
+def plan_pairs(
+    reader: KnowledgeReader, changes: Changes, users: Mapping[int, str | None], now_ms: int
+) -> None:
+    """Count each pair of the best ten memories of a use once more.
+
+    Args:
+        users: memory -> its user, best first; memories of two users are no pair.
+    """
+    best = list(users)[:MOST_PAIRED]
+    pairs = [
+        (min(a, b), max(a, b)) for a, b in itertools.combinations(best, 2) if users[a] == users[b]
+    ]
+    known = {(row["a"], row["b"]): row["n"] or 0 for row in reader.links("pair", a=best)}
+    for a, b in pairs:
+        changes.put("link", a=a, kind="pair", b=b, n=known.get((a, b), 0) + 1, t_ms=now_ms)
+
+
+def kin_of(reader: KnowledgeReader, used: Sequence[int]) -> list[int]:
+    """At most 20 memories one step from those used, the nearest first; none of these."""
+    best: dict[int, float] = {}
+    for seed, others in neighbours_of(reader, used).items():
+        for other, weight in others.items():
+            if other not in used and other != seed:
+                best[other] = max(weight, best.get(other, 0.0))
+    near = [each for each, weight in best.items() if weight > 0.0]
+    return sorted(near, key=lambda each: (-best[each], each))[:MOST_KIN]

@@ -1,0 +1,266 @@
+"""Adds to hits what knowledge ties to them or to the cue, and says what each hit is.
+
+Whatever is added passes all filters and scopes of the recall: it is looked up by id, scored by the
+kernel and confirmed by the catalog like any hit. A recall that asks for none of it, of a store
+without knowledge, gets its hits back unchanged.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from spector.errors import InvalidInputError
+from spector.knowledge import KnowledgeReader
+from spector.knowledge.association import (
+    conflicts_of,
+    entities_of_cue,
+    facts_of_cue,
+    neighbours_of,
+    procedures_of_cue,
+    reached_from,
+    sources_among,
+    typed_items,
+)
+from spector.language.cues import PARAMS, Intent
+from spector.records import Explanation, Hit
+from spector.search.associations.reading import knowledge_of
+from spector.search.score_search import ScoreSearch
+from spector.search.selection import raise_above, with_score
+from spector.search.view import Plan, found_of
+
+__all__ = ["Associations"]
+
+#: best hits whose neighbours are added, and what a step costs (UCMA)
+_SEEDS: Final = 3
+_STEP: Final = 0.7
+#: best hits whose causes are followed (Cognitive Memory v9)
+_CAUSAL_SEEDS: Final = 5
+#: memories that a recall adds beyond k
+_MOST_ADDED: Final = 20
+#: memories of an entity's hub, and facts about it, that are looked at
+_MOST_OF_HUB: Final = 256
+_MOST_PROCEDURES: Final = 10
+
+#: memory -> its score by the graph, and edges from the hit that led to it
+_Reached = dict[int, tuple[float, int]]
+
+
+class Associations:
+    """Widens and describes the hits of one plan."""
+
+    def __init__(self, by_score: ScoreSearch) -> None:
+        self._by_score = by_score
+
+    def without_sources(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Hits in their order, one for a fact and what it was drawn from: the better of them."""
+        if len(hits) < 2:
+            return hits
+        with knowledge_of(plan) as reader:
+            tied = sources_among(reader, [hit.id for hit in hits]) if reader.holds_any else ()
+        if not tied:
+            return hits
+        kept: dict[int, Hit] = {}
+        for hit in hits:
+            over = next((each for each in kept if frozenset((each, hit.id)) in tied), None)
+            if over is None:
+                kept[hit.id] = hit
+                continue
+            best = kept[over]
+            also = tuple(sorted({*best.also, hit.id, *hit.also}))
+            kept[over] = with_score(best, best.score, best.explainer, also)
+        return list(kept.values())
+
+    def widened(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Hits with what the request's intent and expansion lead to."""
+        request = plan.request
+        if request.of_entities or request.seed is not None:
+            return self._of_mode(plan, hits)
+        intent = request.intent
+        if not (request.expand or intent) or plan.request.reading.is_survey:
+            return hits
+        with knowledge_of(plan) as reader:
+            if not reader.holds_any:
+                return hits
+            if intent is Intent.FACTUAL:
+                hits = self._with_facts(plan, reader, hits)
+            elif intent is Intent.ENTITY_PROFILE:
+                hits = self._with_hub(plan, reader, hits)
+            elif intent is Intent.PROCEDURAL:
+                hits = self._procedures_first(plan, reader, hits)
+            elif intent is Intent.CAUSAL:
+                hits = self._with_reached(plan, hits, _causes(reader, hits), moves=True)
+            if request.expand:
+                hits = self._with_reached(plan, hits, _neighbours(reader, hits), moves=False)
+        return hits
+
+    def _of_mode(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """The best k of what mentions an entity of the cue, or is one step from a memory."""
+        request, user = plan.request, plan.request.selection.user_id
+        with knowledge_of(plan) as reader:
+            if request.seed is not None:
+                tied = neighbours_of(reader, [request.seed])[request.seed]
+                known = self._by_score.hits_of(plan, sorted(tied)[-_MOST_OF_HUB:])
+                return _best([_at(hit, tied[hit.id], 1) for hit in known], plan.k)
+            entities = entities_of_cue(reader, request.cue.text, user)
+            if not entities:
+                raise InvalidInputError(
+                    'mode="structured" needs an entity, and the cue names none that is known',
+                    hint="name one (memory.entities.find lists them), or pass tags=",
+                )
+            members = {row["b"] for row in reader.links("mention", a=entities)}
+        more = _found_by(self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:]), "entity")
+        return _best([*(hit for hit in hits if hit.id in members), *more], plan.k)
+
+    def described(self, plan: Plan, hits: Sequence[Hit]) -> None:
+        """Fill in what each hit is, and what contradicts it."""
+        if not hits:
+            return
+        with knowledge_of(plan) as reader:
+            if not reader.holds_any:
+                return
+            by_id = {hit.id: hit for hit in hits}
+            for each, item in typed_items(
+                reader, list(by_id), lambda each: by_id[each].record
+            ).items():
+                by_id[each].hand_on(by_id[each], payload=item)
+            found = conflicts_of(reader, list(by_id))
+            if not found:
+                return
+            others = sorted({other for some in found.values() for other in some})
+            passing = {hit.id for hit in self._by_score.hits_of(plan, others)} | by_id.keys()
+            for each, some in found.items():
+                living = tuple([other for other in some if other in passing])
+                by_id[each].hand_on(by_id[each], conflicts=living)
+
+    # -- strategies -----------------------------------------------------------------------------
+
+    def _with_facts(
+        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
+    ) -> Sequence[Hit]:
+        """The best k of hits and of the facts about what the cue names."""
+        request = plan.request
+        facts = facts_of_cue(reader, request.cue.text, request.selection.user_id)
+        more = self._new(plan, hits, facts[-_MOST_OF_HUB:])
+        return _best([*hits, *_found_by(more, "entity")], plan.k) if more else hits
+
+    def _with_hub(
+        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
+    ) -> Sequence[Hit]:
+        """The most useful k of what mentions an entity of the cue, then of the other hits."""
+        request = plan.request
+        entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
+        if not entities:
+            return hits
+        members = {row["b"] for row in reader.links("mention", a=entities)}
+        more = self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:])
+        known = [hit for hit in hits if hit.id in members]
+        hub = sorted([*known, *_found_by(more, "entity")], key=_by_utility)
+        rest = [hit for hit in hits if hit.id not in members]
+        return [*hub, *rest][: plan.k]
+
+    def _procedures_first(
+        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
+    ) -> Sequence[Hit]:
+        """Procedures that the cue triggers, then the other hits, k in all."""
+        request = plan.request
+        ids = procedures_of_cue(
+            reader, request.cue.text, request.selection.user_id, _MOST_PROCEDURES
+        )
+        known = {hit.id: hit for hit in (*hits, *self._new(plan, hits, ids))}
+        first = [known[each] for each in ids if each in known][: plan.k]
+        rest = [hit for hit in hits if hit.id not in ids]
+        least, raised = max((hit.score for hit in rest), default=0.0), list[Hit]()
+        for hit in reversed(first):  # each just above those behind it: scores show the order
+            raised.append(raise_above(hit, least, "procedure"))
+            least = raised[-1].score
+        return [*reversed(raised), *rest][: plan.k]
+
+    def _with_reached(
+        self, plan: Plan, hits: Sequence[Hit], reached: _Reached, *, moves: bool
+    ) -> Sequence[Hit]:
+        """Hits and what was reached from the best of them, at most 20 more, by score.
+
+        Args:
+            moves: what is a hit already gets the score of the graph where that is better, and its
+                distance; otherwise it stays as it is.
+        """
+        known = {hit.id: hit for hit in hits}
+        if moves:
+            for each in reached.keys() & known.keys():
+                score, distance = reached[each]
+                known[each] = _at(known[each], max(score, known[each].score), distance)
+        new = sorted(reached.keys() - known.keys(), key=lambda each: (-reached[each][0], each))
+        more = self._by_score.hits_of(plan, [each for each in new if each not in plan.beside])
+        for hit in more[:_MOST_ADDED]:
+            known[hit.id] = _at(hit, *reached[hit.id])
+        return _best(list(known.values()), len(known))
+
+    def _new(self, plan: Plan, hits: Sequence[Hit], ids: Sequence[int]) -> list[Hit]:
+        """Those of some memories that pass and are no hits yet."""
+        known = {hit.id for hit in hits} | set(plan.beside)
+        return self._by_score.hits_of(plan, [each for each in ids if each not in known])
+
+
+def _neighbours(reader: KnowledgeReader, hits: Sequence[Hit]) -> _Reached:
+    """What is one step from the best three hits."""
+    seeds = {hit.id: hit.score for hit in hits[:_SEEDS]}
+    out: _Reached = {}
+    for seed, others in neighbours_of(reader, list(seeds)).items():
+        for other, weight in others.items():
+            score = seeds[seed] * weight * _STEP
+            if score > out.get(other, (-1.0, 0))[0]:
+                out[other] = (score, 1)
+    best = sorted(out, key=lambda each: (-out[each][0], each))[: 4 * _MOST_ADDED]
+    return {each: out[each] for each in best}
+
+
+def _causes(reader: KnowledgeReader, hits: Sequence[Hit]) -> _Reached:
+    """What caused the best five hits or was caused by them, within two steps.
+
+    The best hit is where a walk begins, and is reached from nowhere.
+    """
+    out: _Reached = {}
+    better: set[int] = set()
+    for hit in hits[:_CAUSAL_SEEDS]:
+        better.add(hit.id)
+        for each in reached_from(reader, hit.id, PARAMS[Intent.CAUSAL].hops):
+            score = hit.score * each.weight * _STEP
+            if each.id not in better and score > out.get(each.id, (-1.0, 0))[0]:
+                out[each.id] = (score, each.hops)
+    return out
+
+
+def _at(hit: Hit, score: float, distance: int) -> Hit:
+    """The hit with the score that the graph gives it; its explanation says so."""
+    if score == hit.score:
+        return hit.hand_on(
+            with_score(hit, score, hit.explainer), graph_distance=distance, via="graph"
+        )
+    candidate = found_of(hit).candidate
+    terms = dict(candidate.evidence)
+    before = functools.reduce(operator.add, terms.values(), candidate.fused)
+    terms["graph"] = terms.get("graph", 0.0) + (score - before)
+    total = functools.reduce(operator.add, terms.values(), candidate.fused)
+    made = with_score(hit, total, partial(_explain, hit, terms))
+    return hit.hand_on(made, graph_distance=distance, via="graph")
+
+
+def _explain(hit: Hit, evidence: Mapping[str, float]) -> Explanation:
+    return replace(hit.explain(), evidence=dict(evidence))
+
+
+def _found_by(hits: Sequence[Hit], channel: str) -> list[Hit]:
+    return [hit.hand_on(hit, via=channel) for hit in hits]
+
+
+def _best(hits: list[Hit], k: int) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+
+def _by_utility(hit: Hit) -> tuple[float, float, int]:
+    return -hit.record.utility, -hit.score, hit.id
