@@ -222,7 +222,7 @@ def _transplant(
             tier.attach(opened.store, config)
         transplant(
             opened.store, found, {tier.code: tier.place for tier in lasting},
-            last_id=recovered.last_id, progress=progress,
+            last_id=recovered.last_id, knowledge=recovered.knowledge, progress=progress,
         )
         return len(opened.store.segments)
     finally:

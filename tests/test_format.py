@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import re
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from spector.lexical.block import LEXICAL_DTYPE
 from spector.lexical.block import block_layout as lexical_layout
 from spector.lexical.files import ROWS_DTYPE
 from spector.store.core import transaction
+from spector.store.payloads import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
+from spector.store.payloads.tables import SEAL
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
@@ -220,6 +223,24 @@ def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
     told = {key for cell, _ in rows_after("table: meta") for key in cell.split(", ")}
     assert told - keys == {"format_minor", "backup", "relaxed_log"}
     assert keys <= told
+
+
+def test_the_page_describes_the_tables_of_knowledge() -> None:
+    rows = {name: (columns, key) for name, columns, key in rows_after("table: knowledge")}
+    assert rows == {
+        each.name: (", ".join((*each.names, SEAL)), ", ".join(each.key))
+        for each in PAYLOAD_TABLES
+    }
+    optional = {c.name for each in PAYLOAD_TABLES for c in each.columns if c.optional}
+    owners = {name for each in PAYLOAD_TABLES for name in each.owners}
+    assert (optional, owners) == (
+        {"note", "n", "t_ms"}, {"id", "item_id", "source_id", "target_id", "a", "b"},
+    )
+    assert f"sets `format_minor` to {KNOWLEDGE_MINOR};" in PAGE
+    line = "4:link|1:1|7:mention|1:2|1:3|4:None"
+    assert f"`{line}`" in PAGE
+    row = {"a": 1, "kind": "mention", "b": 2, "n": 3, "t_ms": None}
+    assert table_named("link").sealed(row)[-1] == zlib.crc32(line.encode())
 
 
 def test_the_page_names_the_kinds_of_a_journal_row() -> None:

@@ -44,6 +44,7 @@ from spector.knowledge.learnings import (
     plan_learning,
     plan_validation,
 )
+from spector.knowledge.merges import plan_lost_mentions
 from spector.knowledge.procedures import (
     ProcedureToAdd,
     learned_procedure,
@@ -104,6 +105,7 @@ __all__ = [
     "plan_concept_met",
     "plan_fact",
     "plan_learning",
+    "plan_lost_mentions",
     "plan_mentions",
     "plan_merge",
     "plan_new_words",

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from spector.knowledge.changes import Changes
+from spector.knowledge.merges import entity_of_mention
 from spector.knowledge.reader import KnowledgeReader, ids_in
 from spector.language.words import folded
 
@@ -30,13 +31,18 @@ class Derived(NamedTuple):
 
     memories: set[int]
     items: set[int]
+    #: derived memories that lose one of their sources and stay
+    weaker: set[int]
 
 
-def derived_of(reader: KnowledgeReader, gone: Collection[int]) -> Derived:
+def derived_of(
+    reader: KnowledgeReader, gone: Collection[int], stay: Collection[int] = ()
+) -> Derived:
     """What goes with memories that go, however far it is derived.
 
     Args:
         gone: ids of memories whose rows are about to be deleted, or whose words are replaced.
+        stay: derived memories that are kept; what lives by them stays, too.
     """
     memories: set[int] = set()
     items: set[int] = set()
@@ -47,9 +53,12 @@ def derived_of(reader: KnowledgeReader, gone: Collection[int]) -> Derived:
         fresh -= out
         items |= _items_without(reader, front, out)
         memories |= fresh
+        fresh -= set(stay)
         out |= fresh
         front = fresh
-    return Derived(memories, items)
+    weaker = set(ids_in(reader.links("source", b=out), "a"))
+    weaker |= {edge.source for edge in reader.edges(out, direction="in", kinds=_FROM)}
+    return Derived(memories, items, weaker - out - memories)
 
 
 def _facts_without_source(
@@ -112,7 +121,8 @@ def plan_other_user(
         changes.drop("link", row["a"], row["kind"], row["b"])
         if row["kind"] == "mention":
             about = reader.items([row["a"]])[row["a"]]["json"]
-            mentioned.append((about, row["n"] or 1))
+            count = row["n"] or 1
+            mentioned.append((entity_of_mention(about, memory, count), count))
     known = {
         row["json"]["uri"]: item for item, row in reader.items_of("entity", scope).items()
     } if mentioned else {}  # fmt: skip

@@ -96,8 +96,10 @@ class ErasureReceipt:
     not_yet: tuple[int, ...] = ()
     #: live memories of which an earlier version (text, tags, metadata or labels) was erased
     replaced: tuple[int, ...] = ()
-    #: live memories derived from an erased one, at any depth of ``parents``; they may repeat its
-    #: content, and were not touched
+    #: those of ``ids`` that no call named: facts and other memories made of the others alone
+    derived_erased: tuple[int, ...] = ()
+    #: live memories derived from an erased one: at any depth of ``parents``, and facts that have
+    #: another source or were kept; they may repeat its content, and their words were not touched
     derived: tuple[int, ...] = ()
     #: number of further derived memories outside the scope of the call
     derived_elsewhere: int = 0
@@ -138,6 +140,8 @@ class ErasureReceipt:
             lines.append(f"  not erased yet: {_listed(self.not_yet)}")
         if self.replaced:
             lines.append(f"  earlier versions erased of: {_listed(self.replaced)}")
+        if self.derived_erased:
+            lines.append(f"  of these, made of the others alone: {_listed(self.derived_erased)}")
         if self.derived:
             lines.append(f"  derived from them and kept, please review: {_listed(self.derived)}")
         if self.derived_elsewhere:

@@ -30,6 +30,8 @@ class ForgetReport:
     derived: tuple[int, ...] = ()
     #: memories that have lost their last source and stay: protected, or ``cascade=False``
     without_source: tuple[int, ...] = ()
+    #: facts and other derived memories that have lost a source, and stay with those that are left
+    lost_source: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

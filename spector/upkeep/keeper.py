@@ -84,6 +84,8 @@ class Keeper:
         """Erase what was forgotten from every file; the report with a receipt of its scope."""
         receipt = self._erase(0.0, needles=needles, always=True).receipt
         assert receipt is not None, "always"
+        kept = sorted({*receipt.derived, *report.without_source, *report.lost_source})
+        receipt = replace(receipt, derived_erased=report.derived, derived=tuple(kept))
         receipt = receipt_within(receipt, scope, report.ids, self._router.stores())
         return replace(report, receipt=replace(receipt, protected=report.protected))
 

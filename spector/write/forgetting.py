@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from spector.store.core import Store, Transaction
 from spector.store.erasure import Needles, note_erasure
 from spector.store.files import Bytes
 from spector.store.integrity import refuse_damage
-from spector.store.payloads import delete_owned
+from spector.store.payloads import delete_owned, owned_rows
 from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
+from spector.write.knowledge import Changes, apply_changes, changes_of_names
 from spector.write.row_state import with_flag
 
 __all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
@@ -52,6 +53,10 @@ class Doomed(NamedTuple):
     derived: list[int]
     #: entities and associations that nothing is left of
     items: set[int]
+    #: derived memories that lose one of their sources and stay
+    weaker: set[int]
+    #: what else changes: entities that were merged lose names that nothing uses any more
+    changes: Changes
 
 
 class Forgetter:
@@ -102,20 +107,25 @@ class Forgetter:
         needles = None
         if verify:
             doomed = self.to_forget(ids, **how)
-            needles = self._needles_of(row.id for rows in doomed.rows.values() for row in rows)
+            needles = self._needles_of(doomed)
         report = self.forget(ids, at_once=purge, **how)
         self._note_writes(len(report))
         return report, needles
 
-    def _needles_of(self, ids: Iterable[int]) -> Needles:
+    def _needles_of(self, doomed: Doomed) -> Needles:
         """What to search the files for once these memories are erased."""
         needles = Needles()
-        for record_id in ids:
-            store, row = self._parts.finder.find(record_id)
-            image: Bytes | None = None
-            with contextlib.suppress(PartitionCorruptError):  # it has no such place
-                image = store.record_image(row.segment_id, row.slot)
-            needles.add_memory(row, image, self._parts.dim)
+        for store, rows in doomed.rows.items():
+            for row in rows:
+                image: Bytes | None = None
+                with contextlib.suppress(PartitionCorruptError):  # it has no such place
+                    image = store.record_image(row.segment_id, row.slot)
+                needles.add_memory(row, image, self._parts.dim)
+        store = self._parts.router.durable_store()
+        changed = {row["item_id"] for table, row in doomed.changes.puts if table.name == "item"}
+        ids = {*needles.ids, *doomed.items, *changed}
+        with store.catalog.latest() as db:
+            needles.add_knowledge(owned_rows(db, sorted(ids), store.catalog.path))
         return needles
 
     def forget(
@@ -136,13 +146,14 @@ class Forgetter:
                 skip_protected=skip_protected, cascade=cascade,
             )
             for store, rows in doomed.rows.items():
-                self._delete(store, rows, due_ms, doomed.items)
+                self._delete(store, rows, due_ms, doomed)
         gone = {row.id for rows in doomed.rows.values() for row in rows}
         waits = not at_once and any(store.files.durable for store in doomed.rows)
         return ForgetReport(
             ids=tuple(sorted(gone)), protected=tuple(doomed.kept),
             derived=tuple(each for each in doomed.derived if each in gone),
             without_source=tuple(each for each in doomed.derived if each not in gone),
+            lost_source=tuple(sorted(doomed.weaker)),
             due=from_ms(due_ms) if waits else None,
         )  # fmt: skip
 
@@ -179,35 +190,47 @@ class Forgetter:
         doomed: dict[Store, list[Row]] = {}
         for store, row in (found[i] for i in sorted(found.keys() - set(kept))):
             doomed.setdefault(store, []).append(row)
-        derived, items, safe = self._derived(doomed, include_protected)
+        going = {row.id for row in doomed.get(self._parts.router.durable_store(), ())}
+        derived, knowledge, safe = self._derived(going, include_protected, cascade)
         if cascade and derived:
             durable = self._parts.router.durable_store()
             doomed.setdefault(durable, []).extend(row for row in derived if row.id not in safe)
         return Doomed(
-            doomed, sorted({*kept, *safe} if cascade else kept), [row.id for row in derived], items
+            doomed, sorted({*kept, *safe} if cascade else kept), [row.id for row in derived],
+            *knowledge,
         )
 
     def _derived(
-        self, doomed: Mapping[Store, list[Row]], include_protected: bool
-    ) -> tuple[list[Row], set[int], set[int]]:
-        """Rows that are derived from nothing but what goes, items that go, ids of protected ones.
-        """
+        self, gone: Collection[int], include_protected: bool, cascade: bool
+    ) -> tuple[list[Row], tuple[set[int], set[int], Changes], set[int]]:
+        """Rows derived from nothing but what goes, what else changes, and protected ids."""
         store = self._parts.router.durable_store()
-        gone = {row.id for row in doomed.get(store, ())}
-        with store.catalog.latest() as db:
-            found = derived_of(KnowledgeReader(db, store.catalog.path), gone)
-        rows = sorted(store.catalog.fetch(sorted(found.memories)).values(), key=lambda r: r.id)
         holds = Flag.NONE if include_protected else Flag.IMMUTABLE | Flag.PINNED
-        safe = {row.id for row in rows if flags_of(row) & holds}
-        return rows, found.items, safe
+        with store.catalog.latest() as db:
+            reader = KnowledgeReader(db, store.catalog.path)
+            found, safe, stay = derived_of(reader, gone), set[int](), set[int]()
+            rows = store.catalog.fetch(sorted(found.memories))
+            while True:  # what lives by a protected memory stays with it
+                safe = {row.id for row in rows.values() if flags_of(row) & holds}
+                if stay == (safe if cascade else rows.keys()):
+                    break
+                stay = set(safe if cascade else rows)
+                found = derived_of(reader, gone, stay)
+                rows = {each: rows[each] for each in found.memories if each in rows}
+            out = {*gone, *found.memories} - stay
+            changes = changes_of_names(reader, out, found.items)
+        derived = [rows[each] for each in sorted(rows)]
+        return derived, (found.items, found.weaker, changes), safe
 
-    def _delete(self, store: Store, rows: list[Row], due_ms: int, items: Collection[int]) -> None:
+    def _delete(self, store: Store, rows: list[Row], due_ms: int, doomed: Doomed) -> None:
         if not rows:
             return
         heirs = supersede.inherited(store, rows)
         with store.transaction() as tx:
             supersede.apply(tx, heirs)
-            stage_deletion(tx, rows, due_ms, items)
+            if store is self._parts.router.durable_store():
+                apply_changes(tx, doomed.changes, {}, ())
+            stage_deletion(tx, rows, due_ms, doomed.items)
         self._parts.speakers.forget()
 
 

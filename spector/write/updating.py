@@ -16,9 +16,9 @@ from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecor
 from spector.knowledge import (
     PAYLOAD_FACETS,
     Changes,
-    Derived,
     KnowledgeReader,
     derived_of,
+    plan_lost_mentions,
     plan_new_words,
     plan_other_user,
 )
@@ -285,10 +285,17 @@ class Updater:
                 plan_other_user(reader, changes, before.id, after.user_id or "")
             else:
                 plan_new_words(reader, changes, before.id)
-            gone = derived_of(reader, [before.id]) if changes else Derived(set(), set())
-        rows = list(store.catalog.fetch(sorted(gone.memories)).values())
-        rows = [row for row in rows if not flags_of(row) & (Flag.IMMUTABLE | Flag.PINNED)]
-        return Ties(changes, rows, gone.items)
+            if not changes:
+                return Ties(changes)
+            gone = derived_of(reader, [before.id])
+            rows = store.catalog.fetch(sorted(gone.memories))
+            held = Flag.IMMUTABLE | Flag.PINNED
+            stay = {each for each, row in rows.items() if flags_of(row) & held}
+            if stay:
+                gone = derived_of(reader, [before.id], stay)
+            goes = gone.memories - stay
+            plan_lost_mentions(reader, changes, {before.id, *goes}, gone.items)
+        return Ties(changes, [rows[each] for each in sorted(goes) if each in rows], gone.items)
 
     def _changed_image(
         self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],

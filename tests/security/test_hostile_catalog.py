@@ -40,6 +40,9 @@ PLANTED = {
     "rtree": "CREATE VIRTUAL TABLE evil USING rtree(id, a, b)",
     "dbstat": "CREATE VIRTUAL TABLE evil USING dbstat",
     "computed column": "ALTER TABLE content ADD COLUMN evil AS (zeroblob(100000000))",
+    "computed column of what is due":
+    "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL);"
+    "ALTER TABLE erasure ADD COLUMN evil AS (zeroblob(100000000))",
     "computed column, hidden in a comment":
     "ALTER TABLE meta ADD COLUMN evil /* */ GENERATED ALWAYS AS (upper(value)) VIRTUAL",
 }  # fmt: skip

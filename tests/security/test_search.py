@@ -23,6 +23,7 @@ import spector
 from spector import Config, ManualClock, Memory
 from spector.records.erasure import Residue, Verification
 from spector.store.erasure import living as said
+from spector.store.erasure import living_rows
 from spector.store.erasure import patterns as pieces
 from spector.store.erasure import search as residue
 from spector.store.erasure.patterns import Finder, cut
@@ -261,19 +262,19 @@ def test_all_memories_are_read_once_however_much_is_looked_for(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mechanism: once for each piece that was found, so minutes in a store of a million."""
-    monkeypatch.setattr(said, "_AT_ONCE", 7)
+    monkeypatch.setattr(living_rows, "_AT_ONCE", 7)
     made = memory.remember_many([f"an ordinary note of {n} by zqx" for n in range(40)])
     looks: list[list[int]] = []
-    read = said._memories
+    read = said.living_stretches
 
     def counted(store: Any) -> Iterator[Any]:
         seen: list[int] = []
         looks.append(seen)
-        for rows in read(store):
-            seen += [record_id for record_id, _ in rows]
-            yield rows
+        for stretch in read(store):
+            seen += [record_id for record_id, _ in stretch.rows]
+            yield stretch
 
-    monkeypatch.setattr(said, "_memories", counted)
+    monkeypatch.setattr(said, "living_stretches", counted)
     needles = Needles()
     for n in range(20):
         needles.add("text", f"an ordinary note of {n} by zqx".encode())
@@ -291,10 +292,10 @@ def test_all_memories_are_read_once_however_much_is_looked_for(
 def test_texts_are_read_a_few_megabytes_at_a_time(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(said, "_BYTES_AT_ONCE", 1000)
+    monkeypatch.setattr(living_rows, "_BYTES_AT_ONCE", 1000)
     made = memory.remember_many(["zq" * 300 + f" {n}" for n in range(5)])
-    read = said._memories(memory._parts.store)
-    looks = [[record_id for record_id, _ in rows] for rows in read]
+    read = living_rows.living_stretches(memory._parts.store)
+    looks = [[record_id for record_id, _ in stretch.rows] for stretch in read]
     assert looks == [ids(made)[:2], ids(made)[2:4], ids(made)[4:]]
 
 

@@ -21,29 +21,18 @@ from spector.language.words import normalize_nfkc, normalize_unicode
 from spector.store.catalog import APPLICATION_ID, BACKUP_NOTE, RELAXED_LOG, UNSYNCED
 from spector.store.core import Store
 from spector.store.erasure.catalog import DUE, STAGES
+from spector.store.erasure.living_rows import JSON_COLUMNS, NO_MEMORY, Stretch, living_stretches
 from spector.store.erasure.patterns import LEAST_BYTES, Finder
 from spector.store.erasure.words import living_terms
 from spector.store.files import LOCK_NAME
 
 __all__ = ["LivingMentions", "escape_json", "leaf_texts"]
 
-#: memories and bytes that one read of the catalog takes at most; one memory is always read whole
-_AT_ONCE: Final = 2000
-_BYTES_AT_ONCE: Final = 8 << 20
 #: a search takes about ten times as much memory as it searches at once
 _SEARCHED_AT_ONCE: Final = 1 << 20
 
-#: in column order, because the values of a row are adjacent and a piece may span several; as bytes,
-#: because a damaged value may not be text
-_CONTENT: Final = ("text", "tags", "metadata", "content.role", "content.source", "parents")
-_RECORD: Final = ("session_id", "agent_id", "user_id")
-#: columns that hold JSON, and the characters that JSON escapes
-_JSON: Final = frozenset({"tags", "metadata", "parents"})
+#: the characters that JSON escapes
 _WRITTEN: Final = re.compile(rb'["\\\x00-\x1f]')
-_MEMORIES: Final = f"""
-SELECT record.id, {", ".join(f"CAST({name} AS BLOB)" for name in (*_CONTENT, *_RECORD))}
-  FROM record JOIN content ON content.id = record.id
- WHERE record.id > ? ORDER BY record.id LIMIT {_AT_ONCE}"""
 _ITSELF: Final = (
     ("sqlite_master", ("type", "name", "tbl_name", "sql")), ("meta", ("key", "value")),
     ("segment", ("path",)),
@@ -89,18 +78,19 @@ class LivingMentions:
             return
         exact, plain, named = Finder(rest), _FoldedPieces(rest), _GivenNeedles(self._given)
         plain.drop(_found(exact, _store_values(store), self.pieces))
-        for rows in _memories(store):
+        for stretch in living_stretches(store):
+            rows = stretch.rows
             values = _Values()
             for record_id, row in rows:
-                values.add(record_id, b"".join(row[: len(_CONTENT)]))
-                values.add(record_id, b"".join(row[len(_CONTENT) :]))
+                values.add(record_id, b"".join(row[: stretch.cut]))
+                values.add(record_id, b"".join(row[stretch.cut :]))
                 for leaf in _json_texts(row):  # an index has tags unescaped
                     values.add(record_id, leaf.encode("utf-8", "replace"))
-                for text in _escaped_texts(row):  # an export has texts as JSON
+                for text in _escaped_texts(stretch, row):  # an export has texts as JSON
                     values.add(record_id, text)
             plain.drop(_found(exact, values, self.pieces))
             if not strict.done:
-                _found(strict, _exact_values(rows), self.exactly)
+                _found(strict, _exact_values(stretch), self.exactly)
             named.look_at_bytes(values)
             if plain.wanted or named.texts_wanted:
                 values = _Values()
@@ -112,7 +102,7 @@ class LivingMentions:
                 named.look_at_text(values)
             if exact.done and strict.done and named.done:
                 break
-        self.ids |= named.ids
+        self.ids |= named.ids - {NO_MEMORY}
         if left := rest - self.pieces:  # the full text has words in lower case and stemmed
             exact = Finder(left)
             for terms in living_terms(store.catalog):
@@ -245,36 +235,16 @@ def _store_values(store: Store) -> _Values:
     return values
 
 
-def _memories(store: Store) -> Iterator[list[tuple[int, list[bytes]]]]:
-    """(id, values) of living memories, many at once, by ascending id."""
-    after = -1
-    while True:
-        rows: list[tuple[int, list[bytes]]] = []
-        room = _BYTES_AT_ONCE
-        with store.catalog.reading() as db, contextlib.closing(
-            db.execute(_MEMORIES, (after,))
-        ) as found:
-            for record_id, *values in found:
-                rows.append((record_id, [value or b"" for value in values]))
-                room -= sum(map(len, rows[-1][1]))
-                if room <= 0:
-                    break
-        if not rows or rows[-1][0] <= after:  # a damaged key, which check reports
-            return
-        after = rows[-1][0]
-        yield rows
-
-
-def _exact_values(rows: Iterable[tuple[int, list[bytes]]]) -> _Values:
+def _exact_values(stretch: Stretch) -> _Values:
     """Each value by itself, as it is and as JSON escapes it: another program may write both."""
     values = _Values()
-    for record_id, row in rows:
-        for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
+    for record_id, row in stretch.rows:
+        for name, value in zip(stretch.names, row, strict=True):
             if name != "parents":  # ids are not its own content
                 values.add(record_id, value)
         for leaf in _json_texts(row):
             values.add(record_id, leaf.encode("utf-8", "replace"))
-        for text in _escaped_texts(row):
+        for text in _escaped_texts(stretch, row):
             values.add(record_id, text)
     return values
 
@@ -296,10 +266,10 @@ def _json_texts(row: list[bytes]) -> list[str]:
     return texts
 
 
-def _escaped_texts(row: list[bytes]) -> Iterator[bytes]:
+def _escaped_texts(stretch: Stretch, row: list[bytes]) -> Iterator[bytes]:
     """Texts and labels of a memory as JSON escapes them, where it does."""
-    for name, value in zip((*_CONTENT, *_RECORD), row, strict=True):
-        if name not in _JSON and _WRITTEN.search(value):
+    for name, value in zip(stretch.names, row, strict=True):
+        if name not in JSON_COLUMNS and _WRITTEN.search(value):
             yield escape_json(value.decode("utf-8", "replace")).encode("utf-8", "replace")
 
 

@@ -11,9 +11,9 @@ are, so its words are read one by one (``words``).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from spector.store.erasure.patterns import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.erasure.words import WordCheck, words_left
 from spector.store.files import LOCK_NAME, Bytes, File, written_ranges
 from spector.store.partitions import Segment, idx_of
+from spector.store.payloads import PayloadTable, words_of_row
 from spector.store.words import is_words
 
 __all__ = ["Needles", "foreign_files", "verify"]
@@ -99,6 +100,15 @@ class Needles:
             if len(set(piece)) < 2:
                 continue
             self.pieces.add(piece, kind, owner)
+
+    def add_knowledge(self, rows: Iterable[tuple[PayloadTable, Mapping[str, Any]]]) -> None:
+        """Add the words of rows of knowledge: payloads, facts, names, entities, notes of edges."""
+        known = frozenset(self.ids)
+        for table, row in rows:
+            owner = next((row[each] for each in table.owners if row[each] in known), None)
+            for word in words_of_row(table, row):
+                for form in dict.fromkeys((word, escape_json(word))):
+                    self.add("knowledge", form.encode(), owner)
 
     def add_memory(self, row: Row, image: Bytes | None, dim: int) -> None:
         """Add all that a memory contains: text, metadata, tags, labels, vector.

@@ -23,6 +23,7 @@ from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode, encode, words_in
 from spector.store.payloads.tables import Column, PayloadTable
+from spector.store.payloads.words import owned_rows, words_of_row
 
 __all__ = [
     "KNOWLEDGE_MINOR",
@@ -43,6 +44,7 @@ __all__ = [
     "has_tables",
     "make_tables",
     "note_holding",
+    "owned_rows",
     "problems_of_row",
     "put_rows",
     "rows_of",
@@ -51,4 +53,5 @@ __all__ = [
     "table_named",
     "tables_in",
     "words_in",
+    "words_of_row",
 ]

@@ -38,6 +38,7 @@ from spector.store.files import (
     written_ranges,
 )
 from spector.store.partitions import wrong_checksums
+from spector.store.payloads import tables_in
 from spector.store.repair.sqlite_pages import Pages, rows_of
 from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
 from spector.store.sqlite import (
@@ -72,6 +73,8 @@ class RecoveredCatalog:
     records: dict[int, dict[str, Any]] = field(default_factory=dict)
     contents: dict[int, dict[str, Any]] = field(default_factory=dict)
     journal: list[dict[str, Any]] = field(default_factory=list)
+    #: table of knowledge -> rows
+    knowledge: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     last_id: int = 0
     lost: list[LostTable] = field(default_factory=list)
     #: (file, ranges of bytes in words) that the disk cannot read
@@ -127,11 +130,24 @@ def _read_all(path: str, out: RecoveredCatalog) -> None:
         out.journal = list(read_table(db, "journal", out.lost, key="seq"))
         for row in read_table(db, "head", out.lost, key="one"):
             _take_head(row, out)
+        _read_knowledge(db, out)
         if any(lost.table == "record" for lost in out.lost):
             _read_indexes(db, out)
     finally:
         for each in kept:
             completed(each.close)
+
+
+def _read_knowledge(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
+    """Read the tables of knowledge; which there are is unknown where none can be listed."""
+    try:
+        tables = tables_in(db)
+    except UNREADABLE as error:
+        reason_of(error)
+        return
+    for table in tables:
+        key = table.key[0] if table.key[0] in table.owners else None
+        out.knowledge[table.name] = list(read_table(db, table.name, out.lost, key=key))
 
 
 def _take_head(row: dict[str, Any], out: RecoveredCatalog) -> None:

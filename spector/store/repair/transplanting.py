@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +14,21 @@ from numpy.typing import NDArray
 from spector._types import Progress
 from spector.kernel import crc32c_rows
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, Flag, headers_of
-from spector.records import Loss
-from spector.store.catalog import ROW, WORDS, insert_rows, tags_json
+from spector.records import BUILTIN_KINDS, Loss
+from spector.store.catalog import CATALOG_NAME, ROW, WORDS, insert_rows, tags_json
 from spector.store.core import Store, Transaction
 from spector.store.files import Bytes
+from spector.store.payloads import PAYLOAD_TABLES, PayloadTable, make_tables, put_rows
 from spector.store.repair.salvage import Salvage, SavedMemory
 
 __all__ = ["Place", "transplant"]
 
 _BATCH = 1024
+
+#: sorts of items that live by ties to memories
+_TIED: Final = frozenset({"entity", "association"})
+_TIES: Final = frozenset({"mention", "evidence"})
+_Rows = dict[str, list[dict[str, Any]]]
 
 #: a tier's way to stage records, (n, stride) u8 with their event times; says partitions and slots
 Place = Callable[[Transaction, Bytes, NDArray[np.int64]], Any]
@@ -29,9 +36,14 @@ Place = Callable[[Transaction, Bytes, NDArray[np.int64]], Any]
 
 def transplant(
     store: Store, found: Salvage, places: Mapping[int, Place], *, last_id: int,
-    progress: Progress | None = None,
+    knowledge: Mapping[str, Sequence[Mapping[str, Any]]], progress: Progress | None = None,
 ) -> None:
-    """Write every saved memory into an empty store; ``places`` maps a tier to its ``Place``."""
+    """Write every saved memory into an empty store, and the whole rows of knowledge about them.
+
+    Args:
+        places: tier -> its ``Place``.
+        knowledge: table -> rows as they were read.
+    """
     for each in found.saved:
         if each.tier not in places:
             found.lost.append(Loss(
@@ -47,6 +59,7 @@ def transplant(
             done += len(part)
             if progress is not None:
                 progress(done, len(ordered))
+    _transplant_knowledge(store, found, knowledge)
 
 
 def _batched(members: list[SavedMemory]) -> Iterator[list[SavedMemory]]:
@@ -78,3 +91,82 @@ def _write(store: Store, place: Place, part: list[SavedMemory], last_id: int) ->
         record["slot"] = placed.slots.tolist()
         insert_rows(tx.connection, record, content, tags)
         tx.note_id(max(last_id, part[-1].id))
+
+
+def _transplant_knowledge(
+    store: Store, found: Salvage, recovered: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> None:
+    """Write rows of knowledge beside the memories that they are of; list the damaged ones.
+
+    Args:
+        recovered: table -> rows as they were read.
+    """
+    if not any(recovered.values()):
+        return
+    saved = {each.id for each in found.saved}
+    rows = _sound(recovered, saved, found)
+    items = _items(rows, saved)
+    rows["item"] = [row for row in rows["item"] if row["item_id"] in items]
+    rows["edge"] = _edges(rows, found)
+    with store.transaction() as tx:
+        make_tables(tx.connection)
+        for table in PAYLOAD_TABLES:
+            for row in rows[table.name]:
+                if all(row[each] in saved or row[each] in items for each in table.owners):
+                    _put(tx.connection, table, row, found)
+        tx.note_id(max(items, default=0))
+
+
+def _sound(
+    recovered: Mapping[str, Sequence[Mapping[str, Any]]], saved: Collection[int], found: Salvage
+) -> _Rows:
+    """Rows whose seal fits; of the others, those of saved memories are listed."""
+    rows: _Rows = {}
+    for table in PAYLOAD_TABLES:
+        kept = rows[table.name] = []
+        for stored in recovered.get(table.name, ()):
+            row, problem = table.read(list(stored.values()))
+            if problem is None:
+                kept.append(row)
+                continue
+            owner = next((row[each] for each in table.owners if row[each] in saved), None)
+            found.lost.append(_loss(owner, table, problem))
+    return rows
+
+
+def _edges(rows: _Rows, found: Salvage) -> list[dict[str, Any]]:
+    """Edges of relations that are known; what a registered one means may be lost."""
+    known = {each.name for each in BUILTIN_KINDS} | {
+        json.loads(row["json"]).get("name") for row in rows["item"]
+        if row["sort"] == "relation_kind"
+    }
+    for row in rows["edge"]:
+        if row["kind"] not in known:
+            reason = f"its edge has the relation {row['kind']!r}, whose meaning is lost"
+            found.lost.append(Loss(id=row["source_id"], file=CATALOG_NAME, reason=reason))
+    return [row for row in rows["edge"] if row["kind"] in known]
+
+
+def _items(rows: _Rows, saved: Collection[int]) -> set[int]:
+    """Items that something saved is left of, and those that live by nothing."""
+    tied = {
+        row["a"] for row in rows["link"] if row["kind"] in _TIES and row["b"] in saved
+    }
+    return {
+        row["item_id"] for row in rows["item"]
+        if row["item_id"] not in saved and (row["sort"] not in _TIED or row["item_id"] in tied)
+    }
+
+
+def _put(
+    db: sqlite3.Connection, table: PayloadTable, row: Mapping[str, Any], found: Salvage
+) -> None:
+    try:
+        put_rows(db, table, [row])
+    except sqlite3.IntegrityError as error:  # an older row that holds as well
+        found.lost.append(_loss(row[table.owners[0]], table, str(error)))
+
+
+def _loss(owner: int | None, table: PayloadTable, problem: str) -> Loss:
+    reason = f"its row of {table.name} is damaged: {problem}"
+    return Loss(id=owner, file=CATALOG_NAME, reason=reason)

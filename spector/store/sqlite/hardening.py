@@ -21,7 +21,7 @@ MOST_BYTES: Final = 256 << 20
 _VIRTUAL: Final = "fulltext"
 _TABLES: Final = (
     "meta", "head", "segment", "record", "content", "record_tag", "journal",
-    "session", "payload", "fact", "item", "name", "edge", "link",
+    "session", "erasure", "payload", "fact", "item", "name", "edge", "link",
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)

@@ -9,17 +9,21 @@ from spector.write.knowledge.commit import (
     UnpreparedError,
 )
 from spector.write.knowledge.rows import (
+    Changes,
     apply_changes,
+    changes_of_names,
 )
 from spector.write.knowledge.use import (
     UseRecorder,
 )
 
 __all__ = [
+    "Changes",
     "Committed",
     "KnowledgeWriter",
     "Prepared",
     "UnpreparedError",
     "UseRecorder",
     "apply_changes",
+    "changes_of_names",
 ]

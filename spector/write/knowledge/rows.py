@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from spector.knowledge import Changes
+from spector.knowledge import Changes, KnowledgeReader, plan_lost_mentions
 from spector.store.core import Transaction
 from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
 
-__all__ = ["apply_changes"]
+__all__ = ["Changes", "apply_changes", "changes_of_names"]
 
 
 def apply_changes(
@@ -28,3 +28,12 @@ def apply_changes(
         delete_rows(db, table, [key])
     for table, row in changes.resolved(ids, items):
         put_rows(db, table, [row])
+
+
+def changes_of_names(
+    reader: KnowledgeReader, gone: Collection[int], dead: Collection[int]
+) -> Changes:
+    """What entities that were merged lose with memories; see `plan_lost_mentions`."""
+    changes = Changes()
+    plan_lost_mentions(reader, changes, gone, dead)
+    return changes

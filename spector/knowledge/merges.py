@@ -1,0 +1,95 @@
+"""Entities that were merged, when memories go: no name stays that only those memories used.
+
+The row of an entity keeps what was merged into it, so that the merge can be undone. Once no memory
+is left that mentioned the other entity, what is kept of it goes; once none is left that mentioned
+the entity itself, it goes on as the one that was merged into it last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from spector.knowledge.changes import Changes
+from spector.knowledge.reader import KnowledgeReader, ids_in
+
+__all__ = ["entity_of_mention", "plan_lost_mentions"]
+
+#: sort and folded name, as a row of ``name`` has them
+_Names = Sequence[Sequence[str]]
+
+
+def plan_lost_mentions(
+    reader: KnowledgeReader, changes: Changes, gone: Collection[int], dead: Collection[int] = ()
+) -> None:
+    """Reduce merged entities to what memories that stay mention.
+
+    Args:
+        gone: memories that go, or that mention nothing any more.
+        dead: entities that go anyway.
+    """
+    lost = set(ids_in(reader.links("mention", b=gone), "a")) - set(dead)
+    for item, row in sorted(reader.items(sorted(lost)).items()):
+        if row["sort"] != "entity" or not row["json"].get("merged"):
+            continue
+        counts = {link["b"]: link["n"] or 1 for link in reader.links("mention", a=[item])}
+        before = [(each["sort"], each["folded"]) for each in reader.names_of([item]).get(item, [])]
+        about, names = _reduced(row["json"], counts, before, frozenset(gone))
+        if about == row["json"]:
+            continue
+        text = json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        changes.put("item", item_id=item, sort="entity", scope=row["scope"], json=text)
+        after = {(sort, folded) for sort, folded in names}
+        for sort, folded in before:
+            if (sort, folded) not in after:
+                changes.drop("name", row["scope"], sort, folded, item)
+        for sort, folded in sorted(after.difference(before)):
+            changes.put("name", scope=row["scope"], sort=sort, folded=folded, id=item)
+
+
+def entity_of_mention(about: Mapping[str, Any], memory: int, count: int) -> dict[str, Any]:
+    """What a memory mentions of an entity: itself, or one that was merged into it.
+
+    Args:
+        about: JSON of the entity.
+        count: how often the memory mentions any of them.
+    """
+    merged = [(each["item"], dict(each["mentions"])) for each in about.get("merged", ())]
+    others = sum(counts.get(memory, 0) for _, counts in merged)
+    if count <= others:
+        item, counts = next(each for each in merged if memory in each[1])
+        return entity_of_mention(item, memory, counts[memory])
+    return {name: about[name] for name in ("uri", "name", "type")}
+
+
+def _reduced(
+    about: Mapping[str, Any], counts: Mapping[int, int], names: _Names, gone: Collection[int]
+) -> tuple[dict[str, Any], list[Sequence[str]]]:
+    """The JSON and the names of an entity without those that only lost mentions used."""
+    own = {name: value for name, value in about.items() if name != "merged"}
+    stay: list[dict[str, Any]] = []
+    lost: set[str] = set()
+    of_others: dict[int, int] = {}
+    for each in about.get("merged", ()):
+        for memory, count in each["mentions"]:
+            of_others[memory] = of_others.get(memory, 0) + count
+        mentions = [[memory, n] for memory, n in each["mentions"] if memory not in gone]
+        its_names = {name for _, name in each["names"]}
+        if not mentions:
+            lost |= its_names
+            continue
+        item, kept = _reduced(each["item"], dict(each["mentions"]), each["names"], gone)
+        lost |= its_names - {name for _, name in kept}
+        stay.append({"item": item, "names": [list(name) for name in kept], "mentions": mentions})
+    used = {name for each in stay for _, name in each["names"]}
+    if stay and not any(
+        count > of_others.get(memory, 0) for memory, count in counts.items() if memory not in gone
+    ):
+        *rest, last = stay
+        merged = [*last["item"].get("merged", ()), *rest]
+        entity = {**last["item"], **({"merged": merged} if merged else {})}
+        mine = {name for _, name in last["names"]}
+        return entity, [*last["names"], *(["alias", name] for name in sorted(used - mine))]
+    kept = [name for name in names if name[0] == "entity" or name[1] not in lost - used]
+    return {**own, **({"merged": stay} if stay else {})}, kept
