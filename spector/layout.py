@@ -104,6 +104,7 @@ class Flag(enum.IntFlag):
     SUPERSEDED = 1 << 6
     DORMANT = 1 << 7
     QUARANTINED = 1 << 8
+    AUXILIARY = 1 << 9
 
 
 class Category(enum.IntEnum):

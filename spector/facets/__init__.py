@@ -13,17 +13,19 @@ if TYPE_CHECKING:
     from spector.facets.entities import Entities
     from spector.facets.facts import Facts
     from spector.facets.graph import Graph
+    from spector.facets.layers import Layers, MemoryLayer
     from spector.facets.learnings import Learnings
     from spector.facets.procedures import Procedures
 
 __all__ = [
-    "FACETS", "Concepts", "Entities", "Faceted", "Facts", "Graph", "Learnings", "Procedures",
+    "FACETS", "Concepts", "Entities", "Faceted", "Facts", "Graph", "Layers", "Learnings",
+    "MemoryLayer", "Procedures",
 ]
 
 #: attribute of a memory -> module and class
 FACETS = {
     "concepts": "Concepts", "entities": "Entities", "facts": "Facts", "graph": "Graph",
-    "learnings": "Learnings", "procedures": "Procedures",
+    "layers": "Layers", "learnings": "Learnings", "procedures": "Procedures",
 }  # fmt: skip
 
 
@@ -65,6 +67,12 @@ class Faceted(Sole):
         return found
 
     @property
+    def layers(self) -> Layers:
+        """Episodes, concepts and statistics behind one protocol, with callbacks."""
+        found: Layers = self._facet("layers")
+        return found
+
+    @property
     def learnings(self) -> Learnings:
         """Insights with evidence, and whether they proved themselves."""
         found: Learnings = self._facet("learnings")
@@ -78,6 +86,8 @@ class Faceted(Sole):
 
 
 def __getattr__(name: str) -> Any:
+    if name == "MemoryLayer":
+        return import_module("spector.facets.layers").MemoryLayer
     for module, each in FACETS.items():
         if each == name:
             return getattr(import_module(f"spector.facets.{module}"), each)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.arguments import check_text, parse_choice, parse_integer, parse_number
-from spector.errors import InvalidInputError, InvalidVectorError
+from spector.errors import InvalidInputError, InvalidVectorError, UnknownRecordError
 from spector.facets.base import ids_of
+from spector.facets.completion import concept_context
+from spector.facets.grounding import Grounding
 from spector.facets.items import ItemFacet
 from spector.knowledge import (
     PROVENANCES,
     Changes,
     KnowledgeReader,
+    checked_pair,
     checked_part,
+    checked_properties,
     concept_key,
     concept_text,
     concepts_named,
     concepts_with,
+    elements_of,
     folded,
     layer_name,
     plan_concept,
@@ -28,15 +33,15 @@ from spector.knowledge import (
     plan_reference,
     plan_reinforcement,
     plan_without_reference,
-    property_name,
     references_of,
 )
 from spector.layout import HEADER_BYTES, Category, Flag
 from spector.process import verb
 from spector.providers import embedded
-from spector.records import Concept, MemoryRecord
+from spector.records import Concept, MemoryRecord, Percept, Statistic
+from spector.store.catalog import Scope
 from spector.store.core import current_image
-from spector.write import Named, Prepared, UnpreparedError
+from spector.write import Memories, Named, Prepared, UnpreparedError
 
 __all__ = ["Concepts"]
 
@@ -66,14 +71,23 @@ class Concepts(ItemFacet):
         Raises:
             InvalidInputError: The name is empty, or properties are no JSON.
         """
+        return self._find_or_create(
+            name, category, definition=definition, properties=properties, provenance=provenance,
+            scope=self._scope(user_id, agent_id),
+        )
+
+    def _find_or_create(
+        self, name: str, category: str, *, definition: str = "",
+        properties: Mapping[str, Any] | None = None, scope: Scope,
+        provenance: str = "episodic_consolidation", is_automatic: bool = False,
+    ) -> tuple[Concept, bool]:
         self._may_write()
         name, category = checked_part(name, "name"), folded(checked_part(category, "category"))
         if not concept_key(name):
             raise InvalidInputError(f"name is {name!r:.60}", hint="name it with a letter or digit")
         meaning = "" if not definition else check_text(definition, self._parts.config).strip()
-        given, origin = _properties(properties), parse_choice(provenance, "provenance",
-                                                              *PROVENANCES)  # fmt: skip
-        scope = self._scope(user_id, agent_id)
+        given = checked_properties(properties)
+        origin = parse_choice(provenance, "provenance", *PROVENANCES)
         user, text = scope.user_id or "", concept_text(name, meaning)
         alike = self._same(name, category, text, user)
         made: list[int | None] = []
@@ -84,10 +98,13 @@ class Concepts(ItemFacet):
             if known is not None and reader.payloads([known], self.sort):
                 made[:] = [known]
                 return plan_concept_met(
-                    reader, known, name=name, properties=given, provenance=origin, scope=user
+                    reader, known, name=name, properties=given, provenance=origin, scope=user,
+                    is_automatic=is_automatic,
                 )
             made[:] = [None]
-            return plan_concept(name, category, meaning, given, origin, user)
+            return plan_concept(
+                name, category, meaning, given, origin, user, is_automatic=is_automatic
+            )
 
         fields: dict[str, Any] = {
             "tier": "semantic", "user_id": scope.user_id, "agent_id": scope.agent_id,
@@ -180,7 +197,7 @@ class Concepts(ItemFacet):
         if category is not None:
             wanted.append(("category", folded(checked_part(category, "category"))))
         if property is not None:
-            wanted.append(("property", _pair(property)))
+            wanted.append(("property", checked_pair(property)))
         with self._read() as reader:
             found = [
                 concepts_with(reader, sort, each, scope.user_id) for sort, each in wanted
@@ -218,6 +235,58 @@ class Concepts(ItemFacet):
             "references": references,
             "mean_confidence": sum(e.confidence for e in found) / len(found) if found else 0.0,
         }  # fmt: skip
+
+    @verb
+    def extract(self, memories: Memories) -> list[Concept]:
+        """The concepts that the details of episodes name, each reinforced by its episodes.
+
+        Objects and people, tokens of the goal, and tokens of the tool as actions. What was made so
+        goes with the last of its episodes.
+        """
+        self._may_write()
+        living = self._living(ids_of(memories, "memories"))
+        with self._read() as reader:
+            details = reader.payloads(living, "episode")
+        found: dict[int, None] = {}
+        for each in details:
+            scope = self._scope(living[each].user_id, None)
+            for name, category in elements_of(details[each]):
+                concept, _ = self._find_or_create(name, category, scope=scope, is_automatic=True)
+                self.reinforce(concept.id, each)
+                found[concept.id] = None
+        return [self._get(each) for each in found]
+
+    @verb
+    def ground(
+        self, name_or_id: str | Named, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> list[Statistic]:
+        """What the living episodes of a concept say in numbers, from eight of them on.
+
+        Each number is a memory that is brought up to date: salience, novelty, success rate.
+        Concepts that share episodes become ``related_to`` each other.
+        """
+        self._may_write()
+        found = self.of(name_or_id, user_id=user_id, agent_id=agent_id)
+        if found is None:
+            raise UnknownRecordError(
+                f"no concept has the name {name_or_id!r:.60}", hint="concepts.find() lists them"
+            )
+        episodes = found.memory_refs.get("episodes", ())
+        return Grounding(self._parts).ground(found.id, found.name, episodes)
+
+    @verb
+    def context(
+        self, percept: Percept, *, limit: int = 5, budget_ms: float = 50,
+        user_id: str | None = None, agent_id: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """What is known of the concepts of a percept, the surest first, within a time budget.
+
+        Entries have a ``level``: 1 computed from the episodes now, 2 as stored, 3 the name alone.
+        """
+        scope = self._scope(user_id, agent_id)
+        return concept_context(
+            Grounding(self._parts), percept, scope, limit=limit, budget_ms=budget_ms
+        )
 
     # -- references ---------------------------------------------------------------------------
 
@@ -308,33 +377,4 @@ class Concepts(ItemFacet):
             for each in records
             for values in (payloads[each.id],)
         ]  # fmt: skip
-
-
-def _properties(properties: Any) -> dict[str, Any]:
-    if properties is None:
-        return {}
-    if not isinstance(properties, Mapping):
-        raise InvalidInputError(
-            f"properties must be a dictionary, not {type(properties).__name__}",
-            hint='write it like properties={"colour": "red"}',
-        )
-    for pair in properties.items():
-        _pair(pair)
-    return dict(properties)
-
-
-def _pair(pair: Any) -> str:
-    """The name under which a property with its value is kept."""
-    if not isinstance(pair, Iterable) or isinstance(pair, str) or len(found := tuple(pair)) != 2:
-        raise InvalidInputError(
-            f"property is {pair!r:.60}", hint='write it like property=("colour", "red")'
-        )
-    name = checked_part(found[0], "property")
-    try:
-        return property_name(name, found[1])
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(
-            f"the value of property {name!r:.60} is no JSON: {error}",
-            hint="use texts, finite numbers, booleans, lists and dictionaries with text keys",
-        ) from error
 

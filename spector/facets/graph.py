@@ -11,7 +11,8 @@ import numpy as np
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError
-from spector.facets.base import Facet, ids_of
+from spector.facets.base import ids_of
+from spector.facets.completion import CompletingFacet
 from spector.knowledge import Changes, KnowledgeReader, edge_row
 from spector.knowledge.graph import (
     EdgeArrays,
@@ -37,7 +38,7 @@ _MOST_HOPS = 16
 _LAYERS: Mapping[str, str] = {"concept": "concepts", "statistic": "statistics"}
 
 
-class Graph(Facet):
+class Graph(CompletingFacet):
     """Edges between memories of one user. ``supersedes`` and ``parents`` appear as edges too."""
 
     def __init__(self, parts: Any) -> None:

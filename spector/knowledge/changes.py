@@ -52,6 +52,13 @@ class Changes:
         self.items += 1
         return New(self.items - 1, item=True)
 
+    def sorts_of(self, memory: int | New) -> set[str]:
+        """Sorts of the payloads that a memory gets; a fact counts as one."""
+        return {
+            row["sort"] if table.name == "payload" else "fact" for table, row in self.puts
+            if table.name in ("payload", "fact") and row["id"] == memory
+        }  # fmt: skip
+
     def resolved(
         self, ids: Mapping[int, int], items: Sequence[int]
     ) -> Iterable[tuple[PayloadTable, dict[str, Any]]]:

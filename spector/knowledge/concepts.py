@@ -8,24 +8,30 @@ goes, so that no source reinforces a concept twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
+from spector.knowledge.facts import checked_part
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import certainty
-from spector.language.words import concept_key, folded
+from spector.language.words import concept_key, folded, normalized_tokens
 from spector.store.payloads import encode
 
 __all__ = [
+    "LAYERS",
     "LAYER_ALIASES",
     "MOST_REFERENCES",
     "PROVENANCES",
+    "checked_pair",
+    "checked_properties",
     "concept_text",
     "concepts_named",
     "concepts_with",
+    "elements_of",
     "layer_name",
+    "layer_of",
     "plan_concept",
     "plan_concept_met",
     "plan_reference",
@@ -43,6 +49,10 @@ PROVENANCES: Final = (
 LAYER_ALIASES: Final[Mapping[str, str]] = {
     "hippocampus": "episodes", "atl": "concepts", "angular_gyrus": "statistics",
 }  # fmt: skip
+#: sort of a payload -> the layer of the memories that have it; plain memories are episodes
+LAYERS: Final[Mapping[str, str]] = {"concept": "concepts", "statistic": "statistics"}
+#: sorts whose memories are of no layer
+_OTHER: Final = frozenset({"fact", "procedure", "learning"})
 _REFERENCE: Final = "reference:"
 _MOST_NAME: Final = 64
 
@@ -74,6 +84,14 @@ def layer_name(layer: Any) -> str:
     return LAYER_ALIASES.get(name, name)
 
 
+def layer_of(sorts: Iterable[str]) -> str | None:
+    """The layer of a memory with these payloads; None for facts, procedures and learnings."""
+    found = set(sorts)
+    if found & _OTHER:
+        return None
+    return next((LAYERS[each] for each in sorted(found) if each in LAYERS), "episodes")
+
+
 def concepts_named(
     reader: KnowledgeReader, name: str, *, category: str | None = None, scope: str | None = None
 ) -> list[int]:
@@ -94,15 +112,22 @@ def concepts_with(
 
 def plan_concept(
     name: str, category: str, definition: str, properties: Mapping[str, Any], provenance: str,
-    scope: str,
+    scope: str, *, is_automatic: bool = False,
 ) -> Changes:
-    """What a new concept changes: memory 0 gets its payload and its names."""
+    """What a new concept changes: memory 0 gets its payload and its names.
+
+    Args:
+        is_automatic: It was extracted, and goes with the last memory that it refers to.
+    """
     changes, made = Changes(store=[0]), New(0)
     values = {
         "name": name, "category": category, "definition": definition,
         "properties": dict(properties), "provenance": provenance,
     }  # fmt: skip
     changes.put("payload", id=made, sort="concept", json=encode("concept", values))
+    if is_automatic:
+        about = encode("observed", {"write_source": "dream"})
+        changes.put("payload", id=made, sort="observed", json=about)
     for sort, each in (
         ("concept", concept_key(name)), ("category", folded(category)),
         *(("property", property_name(*pair)) for pair in properties.items()),
@@ -113,14 +138,17 @@ def plan_concept(
 
 def plan_concept_met(
     reader: KnowledgeReader, concept: int, *, name: str, properties: Mapping[str, Any],
-    provenance: str, scope: str,
+    provenance: str, scope: str, is_automatic: bool = False,
 ) -> Changes:
     """A concept is met again: another name leads to it, what is new about it is noted.
 
-    Another provenance makes it ``hybrid``.
+    Another provenance makes it ``hybrid``. One that was extracted stays for itself from when a
+    caller asks for it.
     """
     changes = Changes()
     values = reader.payloads([concept], "concept")[concept]
+    if not is_automatic and "observed" in reader.sorts([concept]).get(concept, ()):
+        changes.drop("payload", concept, "observed")
     if concept not in concepts_named(reader, name, scope=scope):
         changes.put("name", scope=scope, sort="concept", folded=concept_key(name), id=concept)
     known: dict[str, Any] = values["properties"]
@@ -216,3 +244,49 @@ _NONE: Final = object()
 def _put(changes: Changes, concept: int, values: Mapping[str, Any], **changed: Any) -> None:
     text = encode("concept", {**values, **changed})
     changes.put("payload", id=concept, sort="concept", json=text)
+
+def checked_properties(properties: Any) -> dict[str, Any]:
+    """Properties that can be kept.
+
+    Raises:
+        InvalidInputError: They are no JSON.
+    """
+    if properties is None:
+        return {}
+    if not isinstance(properties, Mapping):
+        raise InvalidInputError(
+            f"properties must be a dictionary, not {type(properties).__name__}",
+            hint='write it like properties={"colour": "red"}',
+        )
+    for pair in properties.items():
+        checked_pair(pair)
+    return dict(properties)
+
+
+def checked_pair(pair: Any) -> str:
+    """The name under which a property with its value is kept."""
+    if not isinstance(pair, Iterable) or isinstance(pair, str) or len(found := tuple(pair)) != 2:
+        raise InvalidInputError(
+            f"property is {pair!r:.60}", hint='write it like property=("colour", "red")'
+        )
+    name = checked_part(found[0], "property")
+    try:
+        return property_name(name, found[1])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(
+            f"the value of property {name!r:.60} is no JSON: {error}",
+            hint="use texts, finite numbers, booleans, lists and dictionaries with text keys",
+        ) from error
+
+
+def elements_of(details: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and categories of what an episode is about, each once.
+
+    Objects and people as they are, tokens of the goal as objects, tokens of the tool as actions.
+    """
+    found = [(name, "object") for name in details.get("objects") or ()]
+    found += [(name, "person") for name in details.get("people") or ()]
+    found += [(each, "object") for each in normalized_tokens(details.get("goal") or "")]
+    found += [(each, "action") for each in normalized_tokens(details.get("tool") or "")]
+    unique = {(concept_key(name), category): (name, category) for name, category in reversed(found)}
+    return [each for (key, _), each in reversed(unique.items()) if key]

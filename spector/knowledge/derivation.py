@@ -50,6 +50,9 @@ def derived_of(
     out = set(gone)
     while front:
         fresh = _facts_without_source(reader, front, out) | _made_of(reader, front, out)
+        fresh |= {
+            edge.source for edge in reader.edges(front, direction="in", kinds=["quantifies"])
+        }  # a statistic goes with its concept
         fresh -= out
         items |= _items_without(reader, front, out)
         memories |= fresh

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.process import exit
 from spector.process.caches import KEEPERS, drop_all_caches, keeps
+from spector.process.callbacks import Callback, LayerCallbacks
 from spector.process.calls import Calls, Steps, verb
 from spector.process.exit import at_exit
 from spector.process.resources import (
@@ -28,7 +29,9 @@ from spector.process.sole import Sole
 __all__ = [
     "KEEPERS",
     "Call",
+    "Callback",
     "Calls",
+    "LayerCallbacks",
     "Resource",
     "Sole",
     "Steps",

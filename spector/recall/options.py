@@ -88,8 +88,8 @@ class RecallOptions:
         valence: inclusive range in -1..1 for the valence of a hit.
         min_importance: 0..1, least importance of a hit; pinned memories pass.
         categories, modalities: names; a hit must be of one of them.
-        include: also "dormant", "superseded" or "quarantined" memories; ``hit.record`` says which
-            they are, and its ``superseded_by`` what replaced them.
+        include: also "dormant", "superseded" or "quarantined" memories, or "statistics";
+            ``hit.record`` says which they are, and its ``superseded_by`` what replaced them.
         mood: -1..1; memories with the same sign of valence rank slightly higher.
         exact: compare every vector that passes the filters. Otherwise memories are skipped whose
             estimated cosine, with ``Config.recall_confidence`` standard errors added, cannot reach

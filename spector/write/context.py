@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from spector.clock import Clock
 from spector.config import Config
+from spector.process import LayerCallbacks
 from spector.providers import Embedder, ImportanceScorer
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
@@ -27,6 +28,7 @@ class WriteContext:
     config: Config
     dim: int
     speakers: Speakers
+    callbacks: LayerCallbacks = field(default_factory=LayerCallbacks)
     #: the stores of the router, which knows them weakly: the last call may come from a collector
     stores: tuple[Store, ...] = field(init=False)
 

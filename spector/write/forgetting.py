@@ -10,7 +10,7 @@ import numpy as np
 
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, PartitionCorruptError
-from spector.knowledge import KnowledgeReader, derived_of
+from spector.knowledge import KnowledgeReader, derived_of, layer_of
 from spector.layout import MUTABLE_DTYPE, Flag
 from spector.records import ForgetReport
 from spector.store.catalog import Row, Scope
@@ -82,19 +82,25 @@ class Forgetter:
         if manner.purge and not manner.verify and scope.is_open:
             # what was forgotten before has neither words to search for nor a scope any more
             ids = [each for each in ids if not finder.is_forgotten(each)]
-        with self._parts.exclusive():  # what is searched for is what is forgotten
-            for each in ids:
-                finder.locate(each, scope)
-            return self._forget(ids, manner, named=True)
+        try:
+            with self._parts.exclusive():  # what is searched for is what is forgotten
+                for each in ids:
+                    finder.locate(each, scope)
+                return self._forget(ids, manner, named=True)
+        finally:
+            self._parts.callbacks.deliver()
 
     def forget_found(
         self, find: Callable[[], list[int]], manner: Manner
     ) -> tuple[ForgetReport, Needles | None]:
         """Forget what ``find``, called under the lock, finds; see `forget_ids`."""
-        with self._parts.exclusive():
-            if manner.purge:  # damage could hide from a filter what it should find
-                refuse_damage(self._parts.router.durable_store().catalog)
-            return self._forget(find(), manner, named=False)
+        try:
+            with self._parts.exclusive():
+                if manner.purge:  # damage could hide from a filter what it should find
+                    refuse_damage(self._parts.router.durable_store().catalog)
+                return self._forget(find(), manner, named=False)
+        finally:
+            self._parts.callbacks.deliver()
 
     def _forget(
         self, ids: list[int], manner: Manner, *, named: bool
@@ -145,6 +151,7 @@ class Forgetter:
                 ids, named=named, include_protected=include_protected,
                 skip_protected=skip_protected, cascade=cascade,
             )
+            self._note_layers(doomed)
             for store, rows in doomed.rows.items():
                 self._delete(store, rows, due_ms, doomed)
         gone = {row.id for rows in doomed.rows.values() for row in rows}
@@ -156,6 +163,17 @@ class Forgetter:
             lost_source=tuple(sorted(doomed.weaker)),
             due=from_ms(due_ms) if waits else None,
         )  # fmt: skip
+
+    def _note_layers(self, doomed: Doomed) -> None:
+        """Have the callbacks of layers called for what goes; the caller has the lock."""
+        callbacks, store = self._parts.callbacks, self._parts.router.durable_store()
+        ids = [row.id for row in doomed.rows.get(store, ())]
+        if not callbacks.watches_deletions or not ids:
+            return
+        with store.catalog.latest() as db:
+            sorts = KnowledgeReader(db, store.catalog.path).sorts(ids)
+        layers = {each: layer_of(sorts.get(each, ())) for each in ids}
+        callbacks.note_deleted({each: name for each, name in layers.items() if name is not None})
 
     def to_forget(
         self, ids: Iterable[int], *, named: bool, include_protected: bool = False,

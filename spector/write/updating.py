@@ -27,7 +27,7 @@ from spector.layout import MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.messages import reading, refuse_unknown
 from spector.providers import embedded
 from spector.records import NOT_GIVEN, MemoryRecord
-from spector.store.catalog import Row, Scope, newer_than, verify_row
+from spector.store.catalog import ANYBODY, Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record, verified_image
 from spector.store.erasure import note_erasure
@@ -146,6 +146,16 @@ class Updater:
                     changed["vector"] = draft.vector = parse_vector(vector, self._parts.dim)
             return self._replace(before.id, changed, draft, scope, earlier=earlier)
 
+    def restate(self, record_id: int, text: str, knowledge: Changes) -> None:
+        """Bring an item of knowledge to new words and rows, in one commit."""
+        embedder, changes = self._parts.embedder, {"text": text}
+        vector = None if embedder is None else embedded(embedder, [text])[0]
+        with self._parts.exclusive():
+            fields = _fields_of(self._parts.finder.get(record_id))
+            draft = self._writer.draft(text, {**fields, "text": None, "vector": vector})
+            self._replace(record_id, changes, draft, ANYBODY, earlier={}, restated=knowledge)
+        self._note_writes(1)
+
     def _changed(
         self, before: MemoryRecord, changes: Mapping[str, Any]
     ) -> tuple[Draft, dict[int, str]]:
@@ -199,7 +209,7 @@ class Updater:
 
     def _replace(
         self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope,
-        *, earlier: Mapping[int, str],
+        *, earlier: Mapping[int, str], restated: Changes | None = None,
     ) -> MemoryRecord:
         """Bring a record to the state of ``draft``; ``changes`` has what the caller gave.
 
@@ -239,7 +249,7 @@ class Updater:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
             to_name = namings(store, self._parts.router, earlier, self._parts.config)
-            ties = self._ties(store, row, after)
+            ties = Ties(restated) if restated else self._ties(store, row, after)
             with store.transaction() as tx:
                 supersede.apply(tx, others)
                 touched = {record_id, *(other.before.id for other in others)}

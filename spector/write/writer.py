@@ -130,6 +130,8 @@ class Writer:
         self.announce(drafts)
         records = self._append(drafts)
         self._note_writes(len(drafts))
+        lasting = [e for e in records if not self._parts.router[e.tier].volatile]
+        self._parts.callbacks.note_stored("episodes", lasting)
         return records
 
     def announce(self, drafts: Iterable[Draft]) -> None:

@@ -198,3 +198,35 @@ def test_readers_read(memory: Memory, tmp_path: Path) -> None:
         ):
             with pytest.raises(StoreReadOnlyError):
                 change()
+
+
+def test_episodes_name_their_concepts(memory: Memory) -> None:
+    store = memory.layers["episodes"].store
+    a = store("a", episode={"objects": ["Coffee Mug"], "people": ["Ada"], "goal": "grasp_the_mug",
+                            "tool": "leftHand"})  # fmt: skip
+    b = store("b", episode={"objects": ["coffee_mug"], "tool": "left.hand"})
+    plain = memory.remember("plain")
+    found = {(e.name, e.category): e for e in memory.concepts.extract([a, b, plain.id])}
+    assert set(found) == {
+        ("Coffee Mug", "object"), ("Ada", "person"), ("grasp", "object"), ("mug", "object"),
+        ("left", "action"), ("hand", "action"),
+    }  # fmt: skip
+    assert found["Coffee Mug", "object"].memory_refs == {"episodes": (a, b)}
+    assert found["Ada", "person"].reinforcement_count == 1
+    again = {e.name: e for e in memory.concepts.extract([a, b])}
+    assert again["Coffee Mug"].reinforcement_count == 2
+    assert memory.concepts.extract(plain.id) == []
+
+
+def test_extracted_concepts_go_with_their_last_episode(memory: Memory) -> None:
+    store = memory.layers["episodes"].store
+    a = store("a", episode={"objects": ["mug", "cup", "jug"]}, user_id="u")
+    b = store("b", episode={"objects": ["mug"]}, user_id="u")
+    own = memory.concepts.find_or_create("jug", user_id="u")[0].id
+    memory.concepts.extract([a, b])
+    asked = memory.concepts.find_or_create("cup", user_id="u")[0].id
+    memory.forget(a)
+    assert {e.name for e in memory.concepts.find()} == {"mug", "cup", "jug"}
+    memory.forget(b)
+    assert {e.id for e in memory.concepts.find()} == {own, asked}
+    assert memory.check().ok

@@ -165,6 +165,7 @@ FLAGS: dict[Flag, Callable[[Kernel], object]] = {
     Flag.SUPERSEDED: lambda k: gated(k, Flag.SUPERSEDED),
     Flag.DORMANT: lambda k: gated(k, Flag.DORMANT),
     Flag.QUARANTINED: lambda k: gated(k, Flag.QUARANTINED),
+    Flag.AUXILIARY: lambda k: gated(k, Flag.AUXILIARY),
 }
 
 

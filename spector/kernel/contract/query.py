@@ -22,7 +22,9 @@ from spector.messages import shown
 
 __all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query", "tables_of"]
 
-DEFAULT_DROP_FLAGS: Final = int(Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
+DEFAULT_DROP_FLAGS: Final = int(
+    Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY
+)
 _TOMBSTONE: Final = int(Flag.TOMBSTONE)
 #: a scan of fewer rows is faster straight than over an index (measured: native, 384 dimensions)
 INDEX_FROM_ROWS: Final = 2048

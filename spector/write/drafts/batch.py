@@ -43,7 +43,10 @@ class Strengths:
     stability_days: NDArray[np.float64]
 
 
-_FLAGS = {"pinned": Flag.PINNED, "immutable": Flag.IMMUTABLE, "unresolved": Flag.UNRESOLVED}
+_FLAGS = {
+    "pinned": Flag.PINNED, "immutable": Flag.IMMUTABLE, "unresolved": Flag.UNRESOLVED,
+    "auxiliary": Flag.AUXILIARY,
+}  # fmt: skip
 
 
 def strengths_of(batch: Batch, importance: Sequence[float], config: Config) -> Strengths:

@@ -116,6 +116,8 @@ class Draft:
     restored: Mapping[str, Any] | None = None
     #: times the usual starting stability: facts keep twice as long, learnings three times
     growth: float = 1.0
+    #: recalls leave it out unless they ask for statistics
+    auxiliary: bool = False
 
 
 def make_draft(

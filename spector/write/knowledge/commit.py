@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spector.knowledge import Changes, KnowledgeReader, New
+from spector.knowledge import Changes, KnowledgeReader, New, layer_of
+from spector.process import LayerCallbacks
 from spector.records import MemoryRecord
 from spector.store.core import Transaction
 from spector.write.changing import Change, Changer
@@ -34,6 +35,8 @@ class Prepared:
     fields: Mapping[str, Any]
     #: times the usual starting stability
     growth: float = 1.0
+    #: recalls leave it out unless they ask for statistics
+    auxiliary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,11 @@ class KnowledgeWriter:
         self._writer = writer
         self._changer = changer
         self._note_writes = note_writes
+
+    @property
+    def callbacks(self) -> LayerCallbacks:
+        """The callbacks of layers, called when one gets or loses a memory."""
+        return self._parts.callbacks
 
     def commit(
         self,
@@ -120,6 +128,10 @@ class KnowledgeWriter:
                 with store.transaction() as tx:
                     apply(tx, ())
         self._note_writes(max(1, len(records)))
+        for n, record in zip(changes.store, records, strict=True):
+            layer = layer_of(changes.sorts_of(New(n)))
+            if layer is not None:
+                self._parts.callbacks.note_stored(layer, [record])
         return Committed(dict(zip(changes.store, records, strict=True)), tuple(items))
 
     def _draft(self, prepared: Prepared, gone: tuple[int, ...] = ()) -> Draft:
@@ -128,4 +140,6 @@ class KnowledgeWriter:
         draft = self._writer.draft(prepared.text, fields)
         if prepared.growth != 1.0:
             draft.growth = prepared.growth
+        if prepared.auxiliary:
+            draft.auxiliary = True
         return draft

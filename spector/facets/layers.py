@@ -1,0 +1,260 @@
+"""``memory.layers``: episodes, concepts and statistics behind one protocol."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields as fields_of
+from typing import Any, Final, Protocol, runtime_checkable
+
+from spector.arguments import parse_callback, parse_integer
+from spector.errors import InvalidInputError, UnknownRecordError
+from spector.facets.base import Facet, ids_of
+from spector.facets.concepts import Concepts
+from spector.facets.graph import Graph
+from spector.facets.items import ItemFacet
+from spector.knowledge import (
+    LAYERS,
+    Changes,
+    KnowledgeReader,
+    New,
+    encode,
+    layer_name,
+    layer_of,
+)
+from spector.parts import Parts
+from spector.process import Callback, verb
+from spector.records import Episode, MemoryRecord
+from spector.write import Memories, Named, Prepared
+
+__all__ = ["Layers", "MemoryLayer", "StoreLayer"]
+
+_NAMES: Final = ("episodes", *LAYERS.values())
+_EPISODE: Final = tuple(each.name for each in fields_of(Episode))
+#: parts of an episode that are kept as lists
+_LISTS: Final = frozenset({"objects", "people"})
+
+
+@runtime_checkable
+class MemoryLayer(Protocol):
+    """What a layer of memories does; foreign layers do the same."""
+
+    @property
+    def layer_name(self) -> str: ...
+    def store(self, record: Any) -> int: ...
+    def get(self, id: int) -> Any: ...
+    def remove(self, id: int) -> bool: ...
+    def recall(self, limit: int = 10, **filters: Any) -> list[Any]: ...
+    def recall_associated(self, seed_ids: Any) -> list[tuple[int, float]]: ...
+    def stats(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class StoreLayer(ItemFacet):
+    """A layer of the store: a view of the memories of one sort."""
+
+    def __init__(self, parts: Parts, name: str) -> None:
+        super().__init__(parts)
+        self.layer_name = name
+        self.graph = Graph(parts)
+
+    def __repr__(self) -> str:
+        return f"StoreLayer({self.layer_name!r})"
+
+    @verb
+    def store(
+        self, record: str | Mapping[str, Any], *,
+        episode: Episode | Mapping[str, Any] | None = None, **memory_fields: Any,
+    ) -> int:
+        """Keep a memory of this layer; returns its id.
+
+        Args:
+            record: The text of an episode, or its fields with ``text`` and ``episode``; the name
+                of a concept, or the arguments of `Concepts.find_or_create`.
+            episode: What was perceived, wanted and decided, and what came of it.
+        """
+        self._may_write()
+        given = {**({} if isinstance(record, str) else _mapping(record)), **memory_fields}
+        if self.layer_name == "concepts":
+            name = record if isinstance(record, str) else given.pop("name", "")
+            return Concepts(self._parts).find_or_create(name, **given)[0].id
+        if self.layer_name == "statistics":
+            raise InvalidInputError(
+                "statistics are computed, not stored", hint="use memory.concepts.ground(name)"
+            )
+        text = record if isinstance(record, str) else given.pop("text", None)
+        details = episode if episode is not None else given.pop("episode", None)
+        if details is None:
+            return self._parts.writer.remember({"text": text}, given).id
+        values = encode("episode", _episode(details))
+        fields = self._fields(given, "layers.store")
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes(store=[0])
+            changes.put("payload", id=New(0), sort="episode", json=values)
+            return changes
+
+        if not isinstance(text, str):
+            raise InvalidInputError(
+                f"text must be a text, not {type(text).__name__}", hint='pass {"text": "..."}'
+            )
+        return self._parts.knowledge.commit(decide, [Prepared(text, fields)]).records[0].id
+
+    @verb
+    def get(self, id: Named) -> MemoryRecord:
+        """A memory of this layer.
+
+        Raises:
+            UnknownRecordError: There is none. InvalidInputError: It is of another layer.
+        """
+        (memory,) = ids_of(id, "id")
+        record = self._record(memory)
+        if not self._of_layer({memory: record}):
+            raise InvalidInputError(
+                f"memory {memory} is of another layer than {self.layer_name}",
+                hint="memory.get(id) returns any memory",
+            )
+        return record
+
+    @verb
+    def episode(self, id: Named) -> Episode | None:
+        """The details of an episode; None for a memory without any."""
+        record = self.get(id)
+        with self._read() as reader:
+            values = reader.payloads([record.id], "episode").get(record.id)
+        if values is None:
+            return None
+        known: dict[str, Any] = {
+            name: tuple(values[name]) if name in _LISTS else values[name] for name in _EPISODE
+        }
+        return Episode(**known)
+
+    @verb
+    def remove(self, id: Named) -> bool:
+        """Forget a memory of this layer; False when there is none."""
+        self._may_write()
+        try:
+            record = self.get(id)
+        except UnknownRecordError:
+            return False
+        self._parts.forgetting.forget(
+            record.id, {}, (None, None, None), purge=False, verify=False,
+            include_protected=False, skip_protected=False,
+        )
+        return True
+
+    @verb
+    def recall(self, limit: int = 10, **filters: Any) -> list[MemoryRecord]:
+        """The newest memories of this layer that pass filters of `Memory.records`."""
+        most = parse_integer(limit, "limit", low=1)
+        found = self._of_layer(self._selected(filters))
+        return heapq.nlargest(most, found, key=lambda each: (each.event_ms, each.id))
+
+    @verb
+    def recall_associated(self, seed_ids: Memories) -> list[tuple[int, float]]:
+        """Memories of this layer that activation from seeds reaches, the strongest first."""
+        return list(self.graph.activate(seed_ids, layers=[self.layer_name]).get(
+            self.layer_name, []
+        ))  # fmt: skip
+
+    def register_capture_callback(self, callback: Callback) -> Callable[[], None]:
+        """Have a function called with the layer and each new record; returns what ends it.
+
+        It is called after the commit, without a lock. An exception is logged, the others run.
+        """
+        parse_callback(callback, "callback")
+        return self._parts.knowledge.callbacks.register(
+            self.layer_name, callback, deletions=False
+        )
+
+    def register_deletion_callback(self, callback: Callback) -> Callable[[], None]:
+        """The same for ids that this layer loses."""
+        parse_callback(callback, "callback")
+        return self._parts.knowledge.callbacks.register(
+            self.layer_name, callback, deletions=True
+        )
+
+    @verb
+    def stats(self) -> dict[str, Any]:
+        """The name of this layer, and how many memories it has."""
+        return {"layer": self.layer_name, "memories": len(self)}
+
+    @verb
+    def __len__(self) -> int:
+        return len(self._of_layer(self._selected({})))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([each.id for each in self._of_layer(self._selected({}))])
+
+    def _selected(self, filters: Mapping[str, Any]) -> dict[int, MemoryRecord]:
+        self._parts.access.ensure()
+        chosen = self._parts.listing.select(filters, "records")
+        return {record.id: record for record, _ in self._parts.listing.records(chosen)}
+
+    def _of_layer(self, records: Mapping[int, MemoryRecord]) -> list[MemoryRecord]:
+        with self._read() as reader:
+            sorts = reader.sorts(list(records))
+        router = self._parts.router
+        return [
+            record for each, record in records.items()
+            if layer_of(sorts.get(each, ())) == self.layer_name
+            and not router[record.tier].volatile
+        ]  # fmt: skip
+
+
+class Layers(Facet):
+    """The layers of a memory by name; names of the seed (``hippocampus``) are accepted."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self._layers: dict[str, Any] = {each: StoreLayer(parts, each) for each in _NAMES}
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._layers.get(layer_name(name))
+        if found is None:
+            raise InvalidInputError(
+                f"there is no layer {name!r:.60}", hint=f"one of: {', '.join(self._layers)}"
+            )
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._layers)
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def register(self, layer: MemoryLayer) -> None:
+        """Add a foreign layer under its name.
+
+        Raises:
+            InvalidInputError: It does not do what a layer does, or its name is taken.
+        """
+        if not isinstance(layer, MemoryLayer):
+            raise InvalidInputError(
+                f"{type(layer).__name__} is no layer", hint="see spector.facets.MemoryLayer"
+            )
+        name = layer_name(layer.layer_name)
+        if name in self._layers:
+            raise InvalidInputError(f"layer {name} exists", hint="give it another name")
+        self._layers[name] = layer
+
+
+def _mapping(record: Any) -> dict[str, Any]:
+    if not isinstance(record, Mapping):
+        raise InvalidInputError(
+            f"record must be a text or a dictionary, not {type(record).__name__}",
+            hint='write it like {"text": "..."}',
+        )
+    return dict(record)
+
+
+def _episode(given: Any) -> dict[str, Any]:
+    """The fields of an episode as its payload keeps them."""
+    if isinstance(given, Episode):
+        given = {name: getattr(given, name) for name in _EPISODE}
+    return {
+        name: list(value) if isinstance(value, tuple) else dict(value)
+        if isinstance(value, Mapping) else value
+        for name, value in _mapping(given).items()
+    }  # fmt: skip

@@ -1,0 +1,193 @@
+"""Grounding: what the episodes of a concept say about it in numbers, and what they foretell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.concepts import references_of
+from spector.knowledge.reader import KnowledgeReader
+from spector.knowledge.statistics import ENOUGH, assess, certainty, jaccard
+from spector.records import PredictedOutcome
+from spector.store.payloads import encode
+
+__all__ = [
+    "Experience",
+    "Figure",
+    "figures_of",
+    "plan_cooccurrence",
+    "plan_new_figures",
+    "plan_restated_figure",
+    "predicted_outcomes",
+]
+
+#: confidence of a prediction whose episode was compressed, or says nothing of its own
+_UNSURE: Final = 0.3
+_EPISODES: Final = 20
+#: co-occurrence from which concepts are related: common episodes, and their share
+_COMMON, _LEAST_JACCARD = 3, 0.2
+_ORIGIN: Final = "ground"
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """A living episode: its details, and what its memory says where these are silent."""
+
+    id: int
+    event_ms: int
+    importance: float
+    #: fields of the payload ``episode``; empty without one
+    details: Mapping[str, Any]
+    #: how new it was when it was observed
+    novelty: float | None = None
+    is_consolidated: bool = False
+
+    def __getitem__(self, field: str) -> Any:
+        return self.details.get(field)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One statistic of a concept."""
+
+    #: ``mean_salience``, ``mean_novelty``, ``success_rate``
+    code: str
+    name: str
+    text: str
+    values: Mapping[str, float]
+    n: int
+
+    def payload(self, concept: int, now_ms: int) -> dict[str, Any]:
+        """The fields of its payload."""
+        return {
+            "concept_id": concept, "name": self.name, "values": dict(self.values),
+            "code": self.code, "confidence": certainty(self.n), "computed_ms": now_ms,
+        }  # fmt: skip
+
+
+def figures_of(name: str, episodes: Sequence[Experience]) -> list[Figure]:
+    """Salience, novelty and success rate of a concept's episodes; none with fewer than eight.
+
+    A figure needs two values; the salience of an episode without details is its importance.
+    """
+    if len(episodes) < ENOUGH:
+        return []
+    salience = [each.importance if each["salience"] is None else each["salience"]
+                for each in episodes]  # fmt: skip
+    novelty = [
+        value for each in episodes
+        if (value := each.novelty if each["novelty"] is None else each["novelty"]) is not None
+    ]  # fmt: skip
+    outcomes = [each["success"] for each in episodes if each["success"] is not None]
+    out = []
+    for kind, values in (("salience", salience), ("novelty", novelty)):
+        if len(values) < 2:
+            continue
+        found = assess(values)
+        out.append(Figure(
+            f"mean_{kind}", f"{name} {kind}",
+            f"{name} {kind}: mean={found.mean:.2f}, std={found.std:.2f}",
+            {"mean": found.mean, "std": found.std, "min": found.min, "max": found.max,
+             "n": found.n}, found.n,
+        ))  # fmt: skip
+    if len(outcomes) >= 2:
+        n, good = len(outcomes), sum(outcomes)
+        out.append(Figure(
+            "success_rate", f"{name} success rate",
+            f"{name} success rate: {good / n:.3g} ({good}/{n})",
+            {"rate": good / n, "successes": good, "n": n}, n,
+        ))  # fmt: skip
+    return out
+
+
+def plan_new_figures(
+    figures: Sequence[Figure], concept: int, episodes: Sequence[int], now_ms: int
+) -> Changes:
+    """Statistics that are stored: memory n gets the payload of the nth figure, and its edges."""
+    changes = Changes(store=list(range(len(figures))))
+    for n, each in enumerate(figures):
+        made = New(n)
+        text = encode("statistic", each.payload(concept, now_ms))
+        changes.put("payload", id=made, sort="statistic", json=text)
+        about = encode("observed", {"write_source": "dream"})
+        changes.put("payload", id=made, sort="observed", json=about)
+        _tie(changes, made, "quantifies", concept, now_ms)
+        for episode in episodes:
+            _tie(changes, made, "computed_from", episode, now_ms)
+    return changes
+
+
+def plan_restated_figure(
+    figure: Figure, statistic: int, concept: int, before: Sequence[int], episodes: Sequence[int],
+    now_ms: int,
+) -> Changes:
+    """A statistic that is computed anew: other values, other episodes."""
+    changes = Changes()
+    text = encode("statistic", figure.payload(concept, now_ms))
+    changes.put("payload", id=statistic, sort="statistic", json=text)
+    for gone in sorted(set(before) - set(episodes)):
+        changes.drop("edge", statistic, "computed_from", gone)
+    for fresh in sorted(set(episodes) - set(before)):
+        _tie(changes, statistic, "computed_from", fresh, now_ms)
+    return changes
+
+
+def _tie(
+    changes: Changes, source: int | New, kind: str, target: int, now_ms: int,
+    weight: float = 1.0,
+) -> None:
+    changes.put(
+        "edge", source_id=source, kind=kind, target_id=target, weight=weight, confidence=weight,
+        origin=_ORIGIN, created_ms=now_ms, note=None,
+    )  # fmt: skip
+
+
+def plan_cooccurrence(reader: KnowledgeReader, concept: int, now_ms: int) -> Changes:
+    """Ties to the concepts with which a concept shares episodes: ``related_to`` of weight J.
+
+    J is the share of common episodes among those of either; it counts from three common ones and
+    0.2 on. A tie made so goes when J falls below.
+    """
+    changes = Changes()
+    own = set(references_of(reader, [concept]).get(concept, {}).get("episodes", ()))
+    met = {row["a"] for row in reader.links("reference:episodes", b=own)} if own else set()
+    ties = reader.edges([concept], kinds=["related_to"])
+    known = {(e.source if e.target == concept else e.target): e for e in ties}
+    others = (met | {each for each, tie in known.items() if tie.origin == _ORIGIN}) - {concept}
+    references = references_of(reader, others)
+    for each in sorted(others):
+        theirs = set(references.get(each, {}).get("episodes", ()))
+        weight = jaccard(own, theirs)
+        ends = min(concept, each), max(concept, each)
+        tie = known.get(each)
+        if len(own & theirs) >= _COMMON and weight >= _LEAST_JACCARD:
+            if tie is None or (tie.origin == _ORIGIN and tie.weight != weight):
+                _tie(changes, ends[0], "related_to", ends[1], now_ms, weight)
+        elif tie is not None and tie.origin == _ORIGIN:
+            changes.drop("edge", ends[0], "related_to", ends[1])
+    return changes
+
+
+def predicted_outcomes(
+    episodes: Sequence[Experience], figures: Mapping[str, str], limit: int
+) -> list[PredictedOutcome]:
+    """What the newest twenty of these episodes did with a tool, the newest first.
+
+    Args:
+        figures: name -> verbal form of the statistics of the concepts that matched.
+    """
+    newest = sorted(episodes, key=lambda each: (-each.event_ms, -each.id))[:_EPISODES]
+    found = []
+    for each in newest:
+        if not each["tool"]:
+            continue
+        own = each["decision_confidence"]
+        sure = _UNSURE if each.is_consolidated or own is None else own
+        found.append((each.event_ms, PredictedOutcome(
+            tool=each["tool"], success=each["success"], goal=each["goal"], confidence=sure,
+            source_episode_id=each.id, math_context=dict(figures),
+        )))  # fmt: skip
+    found.sort(key=lambda each: (-each[0], -each[1].confidence, -each[1].source_episode_id))
+    return [each for _, each in found[:limit]]

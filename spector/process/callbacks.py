@@ -1,0 +1,73 @@
+"""Callbacks of layers: called after the commit, in the order of commits, outside of locks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+__all__ = ["Callback", "LayerCallbacks"]
+
+#: called with the name of a layer, and the record that it got or the id that it lost
+Callback = Callable[[str, Any], None]
+_log = logging.getLogger("spector.layers")
+
+
+class LayerCallbacks:
+    """The callbacks of layers, called when one gets or loses a memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._delivering = threading.Lock()
+        self._captures: list[tuple[str, Callback]] = []
+        self._deletions: list[tuple[str, Callback]] = []
+        self._waiting: deque[tuple[list[tuple[str, Callback]], str, Any]] = deque()
+
+    @property
+    def watches_deletions(self) -> bool:
+        """Whether a callback waits for deletions, which then have to name their layer."""
+        return bool(self._deletions)
+
+    def register(self, layer: str, callback: Callback, *, deletions: bool) -> Callable[[], None]:
+        """Register a callback of a layer; returns what ends it."""
+        chosen, entry = (self._deletions if deletions else self._captures), (layer, callback)
+        with self._lock:
+            chosen.append(entry)
+
+        def cancel() -> None:
+            with self._lock:
+                chosen[:] = [each for each in chosen if each is not entry]
+
+        return cancel
+
+    def note_stored(self, layer: str, records: Iterable[Any]) -> None:
+        """Call the callbacks for each record that a layer got."""
+        if self._captures:
+            with self._lock:
+                self._waiting.extend((self._captures, layer, each) for each in records)
+            self.deliver()
+
+    def note_deleted(self, layers: Mapping[int, str]) -> None:
+        """Have the callbacks called for each id that a layer lost, by the next `deliver`."""
+        with self._lock:
+            self._waiting.extend((self._deletions, layer, each) for each, layer in layers.items())
+
+    def deliver(self) -> None:
+        """Call what waits; another thread that does so already, or a callback, goes on with it."""
+        while self._waiting and self._delivering.acquire(blocking=False):
+            try:
+                while True:
+                    with self._lock:
+                        if not self._waiting:
+                            break
+                        chosen, layer, what = self._waiting.popleft()
+                        callbacks = [call for name, call in chosen if name == layer]
+                    for call in callbacks:
+                        try:
+                            call(layer, what)
+                        except Exception:
+                            _log.exception("a callback of layer %s failed", layer)
+            finally:
+                self._delivering.release()
