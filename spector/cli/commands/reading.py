@@ -33,7 +33,7 @@ from spector.messages import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
-_USUAL_K = 5
+_DEFAULT_K = 5
 
 
 def add_recall(commands: Any) -> None:
@@ -120,7 +120,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "rw" if args.learn else "r") as memory:
         from spector.recall import default_k, topic_in
 
-        k = args.k or default_k(topic_in(cue, ""), _USUAL_K)
+        k = args.k or default_k(topic_in(cue, ""), _DEFAULT_K)
         hits = memory.recall(cue, k=k, selective=args.selective, **question)
     console.document({"cue": cue, "k": k, "hits": list(hits),
                       "standing": list(hits.standing), "stats": hits.stats,

@@ -47,7 +47,7 @@ class Ranking:
     about: float = 1.7
     #: "on 3 May 2024", "last week": memories of that time stand first, if there are any
     by_time: bool = True
-    #: the user says what he likes or avoids, and the cue is a request
+    #: the memory states a preference of the user, and the cue is a request
     preference: float = 0.5
     #: taken from texts shorter than ``short_words``, by the logarithm of their share
     short: float = 0.8
