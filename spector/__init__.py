@@ -27,7 +27,7 @@ _HOMES = {
         "CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
         " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
         " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
-        " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError"
+        " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
         " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError SpectorError"
         " StateTransitionError StoreClosedError StoreError StoreExistsError StoreFailedError"
         " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
@@ -37,8 +37,8 @@ _HOMES = {
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
     "spector.providers":
-        "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer MiniLMEmbedder"
-        " OpenAIEmbedder Summarizer",
+        "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer LLM LLMFactExtractor"
+        " MiniLMEmbedder OpenAIEmbedder OpenAILLM Summarizer",
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",

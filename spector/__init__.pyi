@@ -75,6 +75,9 @@ from spector.errors import (
     KernelUnavailableError as KernelUnavailableError,
 )
 from spector.errors import (
+    LLMError as LLMError,
+)
+from spector.errors import (
     ModelFileError as ModelFileError,
 )
 from spector.errors import (
@@ -160,6 +163,9 @@ from spector.layout import (
 )
 from spector.memory import Memory as Memory
 from spector.providers import (
+    LLM as LLM,
+)
+from spector.providers import (
     CachedEmbedder as CachedEmbedder,
 )
 from spector.providers import (
@@ -175,10 +181,16 @@ from spector.providers import (
     ImportanceScorer as ImportanceScorer,
 )
 from spector.providers import (
+    LLMFactExtractor as LLMFactExtractor,
+)
+from spector.providers import (
     MiniLMEmbedder as MiniLMEmbedder,
 )
 from spector.providers import (
     OpenAIEmbedder as OpenAIEmbedder,
+)
+from spector.providers import (
+    OpenAILLM as OpenAILLM,
 )
 from spector.providers import (
     Summarizer as Summarizer,

@@ -30,7 +30,16 @@ from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
 from spector.parts import Access, Lifetime, Parts
 from spector.process import Calls, drop_all_caches, entry
-from spector.providers import CachedEmbedder, Embedder, ImportanceScorer, embedded, resolve
+from spector.providers import (
+    LLM,
+    CachedEmbedder,
+    Embedder,
+    FactExtractor,
+    ImportanceScorer,
+    embedded,
+    resolve,
+    resolve_extractor,
+)
 from spector.recall import Recaller
 from spector.records import Purged
 from spector.search import Listing, Searcher
@@ -68,6 +77,8 @@ def open_memory_at(
     importance: ImportanceScorer | None = None,
     extra_tiers: Iterable[TierStore] = (),
     threads: int | None = None,
+    llm: LLM | str | None = None,
+    fact_extractor: FactExtractor | None = None,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -88,6 +99,9 @@ def open_memory_at(
             caller's own only. Exact answers do not depend on it; others do only in what estimates
             may miss (``Config.recall_confidence``). Recalls from several threads of yours share at
             most as many as there are cores.
+        llm: a chat model that reads statements ("openai", "openai:MODEL", or an object with the
+            :class:`spector.LLM` protocol); rules read them without one, and when it fails.
+        fact_extractor: reads statements instead of the model.
 
     Raises:
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
@@ -106,7 +120,7 @@ def open_memory_at(
             f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
         )
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
-    where = _at_home(where)
+    where, extractor = _at_home(where), resolve_extractor(llm, fact_extractor)
     opened = _open_stores(
         where, router, config,
         Stamp(
@@ -121,6 +135,7 @@ def open_memory_at(
             opened, router, path=where, embedder=found, importance=importance,
             clock=clock or SystemClock(), config=config, profile=ranking,
             durability=durability, mode=mode, threads=threads or usable_cores(),
+            fact_extractor=extractor,
         ))  # fmt: skip
     except BaseException:
         _abandon(opened)
@@ -131,6 +146,7 @@ def _make_parts(
     opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
     importance: ImportanceScorer | None, clock: Clock, config: Config,
     profile: ScoringProfile, durability: str, mode: str, threads: int,
+    fact_extractor: FactExtractor | None,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, finder = opened[0].store, Calls(path), Finder(router)
@@ -176,6 +192,7 @@ def _make_parts(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
             close_search=searcher.close,
         ),
+        fact_extractor=fact_extractor,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=Updater(context, writer, note_writes=note_writes),
         changer=changer, forgetter=forgetter,

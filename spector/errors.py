@@ -18,6 +18,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     +-- NotCopyableError (TypeError)        an open memory cannot be copied or pickled
     +-- EmbeddingError (RuntimeError)       no vector could be made; nothing was stored
     |   +-- ModelFileError                  the weights are missing or not the pinned ones
+    +-- LLMError (RuntimeError)             a chat model gave no usable answer
     +-- KernelUnavailableError (ImportError)
     +-- StateTransitionError (RuntimeError) a partition may not change state that way
     +-- StoreError (OSError)                the store as a whole cannot do this
@@ -55,6 +56,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidVectorError",
     "KernelUnavailableError",
+    "LLMError",
     "ModelFileError",
     "ModelMismatchError",
     "NotCopyableError",
@@ -186,6 +188,10 @@ class EmbeddingError(SpectorError, RuntimeError):
 
 class ModelFileError(EmbeddingError):
     """The model's files are missing, damaged, or not the pinned ones."""
+
+
+class LLMError(SpectorError, RuntimeError):
+    """A chat model gave no answer, or none that can be used."""
 
 
 class KernelUnavailableError(SpectorError, ImportError):

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from spector.arguments import check_text
+from spector.arguments import check_text, parse_choice, parse_number, parse_switch
+from spector.errors import InvalidInputError
 from spector.facets.base import Facet, ids_of
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
     Reading,
+    checked_part,
+    is_single_valued,
     is_user_said,
     plan_reading,
     read_text,
     with_names,
 )
+from spector.language.frames import Statement
 from spector.layout import Category
 from spector.process import verb
 from spector.providers import Fact, embedded
@@ -51,8 +55,22 @@ class Statements(Facet):
                 one.subject, one.predicate, one.object, one.confidence, one.polarity,
                 one.modality, one.span,
             )
-            for one in (each.statement for each in read_text(text, single_valued=single).facts)
+            for one in (each.statement for each in self._reading(text, single)[0].facts)
         ]  # fmt: skip
+
+    def _reading(
+        self, text: str, single: frozenset[str], **about: Any
+    ) -> tuple[Reading, bool]:
+        """What a text says, and whether the caller's model failed; no lock is held."""
+        extractor = self._parts.fact_extractor
+        found: list[Statement] | None = None
+        failed = False
+        if extractor is not None:
+            try:
+                found = [statement_of(each, text, single) for each in extractor.extract(text)]
+            except Exception:  # any model may fail in any way: the rules decide, and it is reported
+                failed = True
+        return read_text(text, single_valued=single, statements=found, **about), failed
 
     @verb
     def learn(self, source: Memories) -> ReadReport:
@@ -77,21 +95,23 @@ class Statements(Facet):
         with self._read() as reader:
             derived = set(reader.sorts([each.id for each in records]))
             single = registered(reader)
-            read: list[tuple[MemoryRecord, Reading]] = []
-            for record in records:
-                reason = (
-                    "derived" if record.id in derived else
-                    "superseded" if record.superseded else ""
-                )
-                if reason:
-                    skipped[reason] += 1
-                    continue
-                reading = read_text(
-                    record.text, role=record.role, speaker=record.speaker,
-                    reference_ms=record.event_ms, vectors=self._parts.embedder,
-                    single_valued=single,
-                )
-                read.append((record, with_names(reader, record.user_id or "", reading)))
+        found: list[tuple[MemoryRecord, Reading]] = []
+        fallbacks = 0
+        for record in records:
+            if record.id in derived or record.superseded:
+                skipped["derived" if record.id in derived else "superseded"] += 1
+                continue
+            reading, failed = self._reading(
+                record.text, single, role=record.role, speaker=record.speaker,
+                reference_ms=record.event_ms, vectors=self._parts.embedder,
+            )
+            fallbacks += failed
+            found.append((record, reading))
+        with self._read() as reader:
+            read = [
+                (record, with_names(reader, record.user_id or "", reading))
+                for record, reading in found
+            ]
         self._embed([each.text for _, reading in read for each in reading.facts])
         facts: dict[int, None] = {}
         for record, reading in read:
@@ -99,8 +119,9 @@ class Statements(Facet):
         with self._read() as reader:
             made = self._made(reader, reader.facts(id=list(facts)), self._scope(None, None))
         return ReadReport(
-            ids=tuple(record.id for record, _ in read), facts=tuple(made), skipped=dict(skipped)
-        )
+            ids=tuple(record.id for record, _ in read), facts=tuple(made),
+            skipped=dict(skipped), fallbacks=fallbacks,
+        )  # fmt: skip
 
     def _embed(self, texts: list[str]) -> None:
         """Embed many texts at once, so that the commits find them in the cache."""
@@ -137,6 +158,26 @@ class Statements(Facet):
 
     def _made(self, reader: KnowledgeReader, rows: Any, scope: Any) -> list[FactRecord]:
         raise NotImplementedError
+
+
+def statement_of(fact: Fact, text: str, single_valued: frozenset[str] = frozenset()) -> Statement:
+    """A caller's fact as a statement of a text.
+
+    Raises:
+        InvalidInputError: A part is empty, or a number is out of range.
+    """
+    span = fact.span or (0, len(text))
+    if not 0 <= span[0] < span[1] <= len(text):
+        raise InvalidInputError(f"span {span!r} is not in the text", hint="quote the text")
+    predicate = "_".join(checked_part(fact.predicate, "predicate").lower().split())
+    return Statement(
+        subject=checked_part(fact.subject, "subject"), predicate=predicate,
+        object=checked_part(fact.object, "object"),
+        polarity=parse_switch(fact.polarity, "polarity"),
+        modality=parse_choice(fact.modality, "modality", "asserted", "hedged"),
+        confidence=parse_number(fact.confidence, "confidence", low=0.0, high=1.0), span=span,
+        single=is_single_valued(predicate, single_valued),
+    )  # fmt: skip
 
 
 def registered(reader: KnowledgeReader) -> frozenset[str]:

@@ -8,25 +8,38 @@ from __future__ import annotations
 from spector.errors import InvalidInputError
 from spector.messages import shown
 from spector.providers.cache import CachedEmbedder, CacheStats
+from spector.providers.fact_extraction import LLMFactExtractor
 from spector.providers.minilm import MiniLMEmbedder
 from spector.providers.openai import OpenAIEmbedder
-from spector.providers.protocols import Embedder, Fact, FactExtractor, ImportanceScorer, Summarizer
+from spector.providers.openai_llm import OpenAILLM
+from spector.providers.protocols import (
+    LLM,
+    Embedder,
+    Fact,
+    FactExtractor,
+    ImportanceScorer,
+    Summarizer,
+)
 from spector.providers.token_counts import TokenCounter, token_counter
 from spector.providers.validate import embedded
 
 __all__ = [
+    "LLM",
     "CacheStats",
     "CachedEmbedder",
     "Embedder",
     "Fact",
     "FactExtractor",
     "ImportanceScorer",
+    "LLMFactExtractor",
     "MiniLMEmbedder",
     "OpenAIEmbedder",
+    "OpenAILLM",
     "Summarizer",
     "TokenCounter",
     "embedded",
     "resolve",
+    "resolve_extractor",
     "token_counter",
 ]
 
@@ -54,6 +67,39 @@ def resolve(
     if cache_entries and not isinstance(found, CachedEmbedder):
         return CachedEmbedder(found, cache_entries, cache_ttl_s)
     return found
+
+
+def resolve_extractor(
+    llm: LLM | str | None, extractor: FactExtractor | None
+) -> FactExtractor | None:
+    """What reads statements: the extractor, else one over the model, else None for the rules.
+
+    Raises:
+        InvalidInputError: an unknown name, or an object without the protocol.
+    """
+    if extractor is not None:
+        if isinstance(extractor, type) or not isinstance(extractor, FactExtractor):
+            raise InvalidInputError(
+                f"fact_extractor {shown(extractor)} has no method extract(text)",
+                hint="pass an object with the FactExtractor protocol",
+            )
+        return extractor
+    if llm is None:
+        return None
+    if isinstance(llm, str):
+        kind, colon, model = llm.partition(":")
+        if kind != "openai" or (colon and not model.strip()):
+            raise InvalidInputError(
+                f"llm {shown(llm)} is unknown",
+                hint='use "openai", "openai:MODEL" or an object with complete()',
+            )
+        return LLMFactExtractor(OpenAILLM(model) if model else OpenAILLM())
+    if isinstance(llm, type) or not callable(getattr(llm, "complete", None)):
+        raise InvalidInputError(
+            f"llm {shown(llm)} has no method complete(system, user)",
+            hint='use "openai", "openai:MODEL" or an object with complete()',
+        )
+    return LLMFactExtractor(llm)
 
 
 def _embedder_by_name(name: str) -> Embedder:

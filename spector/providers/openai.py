@@ -1,7 +1,7 @@
 """Embeddings from OpenAI, or from any server with its wire format.
 
 The first ``embed()`` imports the client library and sends the first byte. The library's own retries
-are off, so that ``_Retry`` below is the only policy.
+are off, so that ``Retry`` below is the only policy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spector.process import said_as_memory_error
 from spector.providers.byte_pairs import count_tokens, split_windows
 from spector.providers.validate import check_texts, unit_rows
 
-__all__ = ["OpenAIEmbedder"]
+__all__ = ["OpenAIEmbedder", "Retry"]
 
 #: native dimensions, and whether the model can shorten them
 _KNOWN_MODELS: Final = {
@@ -104,7 +104,7 @@ class OpenAIEmbedder:
         self._made_client: Any = None
         self._pid = 0
         self._lock = threading.Lock()
-        self._retry = _Retry(max_retries, sleep, jitter)
+        self._retry = Retry(max_retries, sleep, jitter)
 
     @property
     def model_id(self) -> str:
@@ -206,7 +206,7 @@ class OpenAIEmbedder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Retry:
+class Retry:
     """Exponential backoff with jitter; the server's Retry-After takes precedence."""
 
     max_retries: int
@@ -216,6 +216,8 @@ class _Retry:
     longest_s: float = 20.0
     #: longest Retry-After that is waited for; a longer one fails at once
     patience_s: float = 60.0
+    #: what is missing, for the error
+    wanted: str = "embeddings"
 
     def run(self, attempt: Callable[[], Any]) -> Any:
         """The result of ``attempt``, or the EmbeddingError that ends it."""
@@ -229,7 +231,9 @@ class _Retry:
                     or not _is_retryable(error)
                     or (asked_s or 0) > self.patience_s
                 ):
-                    raise _embedding_error(error, attempts=tried + 1, asked_s=asked_s) from error
+                    raise _error_of(
+                        error, self.wanted, attempts=tried + 1, asked_s=asked_s
+                    ) from error
             self.sleep(self._delay_s(tried) if asked_s is None else asked_s)
         raise AssertionError("the last attempt returns or raises")
 
@@ -275,7 +279,9 @@ def _retry_after_s(error: Exception) -> float | None:
     return None
 
 
-def _embedding_error(error: Exception, *, attempts: int, asked_s: float | None) -> EmbeddingError:
+def _error_of(
+    error: Exception, wanted: str, *, attempts: int, asked_s: float | None
+) -> EmbeddingError:
     """The EmbeddingError for an error of the client, with cause and next step."""
     status = getattr(error, "status_code", None)
     kind = f"HTTP {status}" if isinstance(status, int) else type(error).__name__
@@ -285,7 +291,7 @@ def _embedding_error(error: Exception, *, attempts: int, asked_s: float | None) 
         hint = "the account has no credit left; check plan and billing"
     elif status == 429 and asked_s:
         hint = f"the server asks to wait {asked_s:.0f} s; {_HINTS[429]}"
-    return EmbeddingError(f"no embeddings{times}: {kind}: {error}", hint=hint)
+    return EmbeddingError(f"no {wanted}{times}: {kind}: {error}", hint=hint)
 
 
 def _ordered(answer: Any, expected: int) -> list[Any]:

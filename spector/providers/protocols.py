@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Fact", "FactExtractor", "ImportanceScorer", "Summarizer"]
+__all__ = ["LLM", "Embedder", "Fact", "FactExtractor", "ImportanceScorer", "Summarizer"]
 
 
 @runtime_checkable
@@ -44,6 +44,27 @@ class Embedder(Protocol):
         Raises:
             EmbeddingError: a text could not be embedded. There are no partial results and no
                 rows of zeros.
+        """
+        ...
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A chat model; what it cannot do, the rules do in its place."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model for people."""
+        ...
+
+    def complete(
+        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        json: bool = False,
+    ) -> str:
+        """Return the answer to one question; a JSON object if ``json``.
+
+        Raises:
+            LLMError: there is no answer.
         """
         ...
 
