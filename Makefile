@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-sanitize bench bench-recall bench-rivals lint changelog clean
+.PHONY: help install demo test test-slow test-sanitize bench bench-recall bench-cognition bench-rivals lint changelog clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
@@ -41,6 +41,7 @@ help:
 	@echo "make test-sanitize  make test over a kernel with ASan and UBSan (gcc; several times as long)"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA)"
+	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
 	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make changelog  move the fragments in changes/ into CHANGELOG.md (VERSION=0.2.0)"
@@ -81,6 +82,9 @@ bench: $(STAMP)
 
 bench-recall: $(STAMP)
 	$(PY) -m bench.recall $(ARGS)
+
+bench-cognition: $(STAMP)
+	$(PY) -m bench.cognition $(ARGS)
 
 # the other engines are large and no dependency of the project, so they get their own environment
 bench-rivals: $(RIVALS_STAMP)

@@ -1,0 +1,172 @@
+"""Rows of the scoreboard of cognition: each is a function that returns its scores."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import spector
+from bench.cognition import train_entities
+from bench.cognition.statements import carb, data
+from bench.data import NOW
+from spector.clock import ManualClock
+from spector.language.entities import rule_mentions
+from spector.providers import MiniLMEmbedder
+
+__all__ = ["ROWS", "Score", "spans_of", "untyped_f1"]
+
+#: from which serial numbers on a fact of FactConsolidation is read
+_FACT: Final = re.compile(r"(\d+)\. (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One figure beside its floor and its goal."""
+
+    row: int
+    what: str
+    found: str
+    floor: str
+    goal: str
+    reached: bool
+
+
+def english_entities() -> list[Score]:
+    """Row 4: the head, trained on the training part alone, on the development part."""
+    folder = data() / "cognition/wnut17"
+    parts = [
+        train_entities.read_conll(folder / name)
+        for name in ("wnut17train.conll", "emerging.dev.conll")
+    ]
+    embedder = MiniLMEmbedder()
+    vectors = [train_entities.vectors_of(embedder, part) for part in parts]
+    head = train_entities.train(parts[0], vectors[0], embedder.fingerprint)
+    out = []
+    for name, is_typed, floor, goal in (
+        ("untyped", False, "51.9", 56.0), ("typed", True, "35.0", 40.0),
+    ):
+        f1 = 100 * train_entities.scores(head, parts[1], vectors[1], typed=is_typed)["f1"]
+        out.append(Score(4, f"entities in English, WNUT17 dev, F1 of spans, {name}",
+                         f"{f1:.1f}", floor, f"{goal:.0f}", f1 >= goal))  # fmt: skip
+    return out
+
+
+def spans_of(labels: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """(start, end) of each name in a row of labels B-, I- and O."""
+    start: int | None = None
+    end = 0
+    for at, label in enumerate(labels):
+        if start is not None and not label.startswith("I-"):
+            yield start, at
+            start = None
+        if label.startswith("B-") or (label.startswith("I-") and start is None):
+            start = at
+        end = at + 1
+    if start is not None:
+        yield start, end
+
+
+def untyped_f1(sentences: Iterable[tuple[list[str], list[str]]]) -> float:
+    """F1 of the spans that the rules find, types left aside."""
+    given = wanted = right = 0
+    for words, labels in sentences:
+        text = " ".join(words)
+        starts, at = {}, 0
+        for n, word in enumerate(words):
+            starts[at] = n
+            at += len(word) + 1
+        found = set()
+        for each in rule_mentions(text):
+            count = len(each.name.split())
+            if each.start in starts:
+                found.add((starts[each.start], starts[each.start] + count))
+        gold = set(spans_of(labels))
+        given, wanted, right = given + len(found), wanted + len(gold), right + len(gold & found)
+    precision, recall = right / max(1, given), right / max(1, wanted)
+    return 2 * precision * recall / max(1e-9, precision + recall)
+
+
+def turkish_entities() -> list[Score]:
+    """Row 5: rules alone; dates and numbers, which the set counts as names, are not looked for."""
+    sentences: list[tuple[list[str], list[str]]] = [([], [])]
+    path = data() / "cognition/turkish_wiki_ner/dev.conll"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        word, _, label = line.strip().rpartition("\t")
+        if word:
+            sentences[-1][0].append(word)
+            sentences[-1][1].append(label)
+        elif sentences[-1][0]:
+            sentences.append(([], []))
+    f1 = 100 * untyped_f1(sentences)
+    return [Score(5, "entities in Turkish, Wiki NER dev, all types, F1 of spans, untyped",
+                  f"{f1:.1f}", "50.8", "58", f1 >= 58)]  # fmt: skip
+
+
+def triples() -> list[Score]:
+    """Row 10: both halves of CaRB's development part; rules were fitted on the first."""
+    out = []
+    for name, figures in carb(argparse.Namespace()):
+        p, r, f1 = (
+            100 * float(re.search(rf"\b{each} ([\d.]+)", figures)[1])  # type: ignore[index]
+            for each in ("P", "R", "F1")
+        )
+        out.append(Score(
+            10, f"triples, CaRB dev, {name.removeprefix('carb ')} half, P / R / F1",
+            f"{p:.1f} / {r:.1f} / {f1:.1f}", "51.8 / 30.6 / 38.5", "P 70 at R 25; then F1 42",
+            p >= 70 and r >= 25 and f1 >= 42,
+        ))  # fmt: skip
+    return out
+
+
+def changed_facts() -> list[Score]:
+    """Rows 11 and 12: questions about facts of which newer ones change older ones."""
+    sets = json.loads(
+        (data() / "cognition/factconsolidation/facts.json").read_text(encoding="utf-8")
+    )
+    out = []
+    for size in ("6k", "32k"):
+        lines = sets[f"sh_{size}"]["context"].splitlines()
+        with tempfile.TemporaryDirectory() as folder:
+            one = _shares(Path(folder), lines, sets[f"sh_{size}"], sets[f"mh_{size}"])
+        floor = {"6k": "84", "32k": "82"}[size]
+        out.append(Score(11, f"changed fact, one hop, {size}: the first hit has the newest value",
+                         f"{one[0]:.0f}", floor, "92", one[0] >= 92))  # fmt: skip
+        floor = {"6k": "27", "32k": "9"}[size]
+        out.append(Score(12, f"changed fact, several hops, {size}: the answer is in 10 hits",
+                         f"{one[1]:.0f}", floor, "35 (of 64k)", one[1] >= 35))  # fmt: skip
+    return out
+
+
+def _shares(
+    folder: Path, lines: Iterable[str], single: dict[str, list[str]], several: dict[str, list[str]]
+) -> tuple[float, float]:
+    """Percent of questions: the first hit has the answer; one of ten has, over several hops."""
+    clock = ManualClock(NOW)
+    with spector.open(folder / "mind", clock=clock, durability="relaxed") as memory:
+        facts = [found for line in lines if (found := _FACT.match(line))]
+        records = memory.remember_many([
+            {"text": found[2], "event_time": NOW - timedelta(minutes=len(facts) - n)}
+            for n, found in enumerate(facts)
+        ])
+        memory.facts.learn(records)
+        first = sum(
+            any(answer in memory.recall(question, k=1)[0].text for answer in answers)
+            for question, answers in zip(single["questions"], single["answers"], strict=True)
+        )
+        among = sum(
+            any(a in hit.text for hit in memory.recall(question, k=10) for a in answers)
+            for question, answers in zip(several["questions"], several["answers"], strict=True)
+        )
+    return 100 * first / len(single["questions"]), 100 * among / len(several["questions"])
+
+
+ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
+    4: english_entities, 5: turkish_entities, 10: triples, 11: changed_facts,
+}  # fmt: skip
