@@ -112,13 +112,7 @@ def open_memory_at(
     dim, threads = parse_dim(dim), parse_threads(threads)
     ranking, config, clock = get_profile(profile), parse_config(config), parse_clock(clock)
     where = parse_place(path)
-    found = resolve(
-        embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
-    )
-    if found is not None and dim is not None and dim != found.dim:
-        raise InvalidInputError(
-            f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
-        )
+    found = _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     where, extractor = _at_home(where), resolve_extractor(llm, fact_extractor)
     opened = _open_stores(
@@ -140,6 +134,20 @@ def open_memory_at(
     except BaseException:
         _abandon(opened)
         raise
+
+
+def _embedder_of(
+    embedder: str | Embedder | None, dim: int | None, config: Config
+) -> Embedder | None:
+    """The embedder that was asked for, with a cache before it."""
+    found = resolve(
+        embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
+    )
+    if found is not None and dim is not None and dim != found.dim:
+        raise InvalidInputError(
+            f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
+        )
+    return found
 
 
 def _make_parts(
