@@ -126,7 +126,7 @@ def test_what_no_memory_mentions_any_more_is_not_made_anew(memory: Memory) -> No
     b = said(memory, "Then Ada called.")
     merged = memory.entities.merge("Ada Lovelace", "Ada")
     memory.forget(b)
-    with pytest.raises(UnknownRecordError, match="any more"):
+    with pytest.raises(InvalidInputError, match="made of no merge"):
         memory.entities.split(merged)
 
 
