@@ -164,6 +164,11 @@ The meeting is at four, not at three. -> meeting | scheduled_for | four
 My parents live in Spain. -> user's parents | lives_in | Spain
 My team uses Slack. -> user's team | uses | Slack
 I live in Oslo and Bergen. -> user | lives_in | Oslo; user | lives_in | Bergen
+I got a new job at Globex as a welder. -> user | works_at | Globex; user | works_as | welder
+My new job is at Globex. -> user | works_at | Globex
+My house is in Gent. -> user | lives_in | Gent
+I'm based in Gent. -> user | lives_in | Gent
+The price of the ticket rose to 45 euros. -> ticket | price | 45 euros
 I got promoted. -> user | got | promoted
 I'm learning to play the harp. -> user | learns | to play the harp
 Maybe I live in Oz. -> user | lives_in | Oz

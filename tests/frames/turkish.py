@@ -122,6 +122,13 @@ Luna adında bir kedim var. -> user | has | bir kedi
 Babam emekli. -> user's baba | works_as | emekli
 Uzun uçuşlarda cam kenarını tercih ederim. -> user | prefers | cam kenarı
 Sabahları kahve içiyorum. -> user | drinks | kahve
+Kahve yerine çay içiyorum. -> user | drinks | çay
+Ali'nin telefon numarası 555 12 12. -> Ali | phone | 555 12 12
+Bana Ali diyebilirsin. -> user | is_named | Ali
+Ekibimiz Python kullanıyor. -> user's ekip | uses | Python
+Artık öğretmen değilim. -> user | not works_as | öğretmen
+İşim Globex'te. -> user | works_at | Globex
+Globex'te işe girdim. -> user | works_at | Globex
 Ayranı içmem. -> user | not drinks | Ayranı
 Kahveyi içmem. -> user | not drinks | Kahve
 Ece Kerem'le evli. -> Ece | married_to | Kerem

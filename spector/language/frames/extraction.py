@@ -37,7 +37,6 @@ _NOT_OF_AGENT: Final = frozenset(
 )
 #: of a line, as much as may be the name that it opens with, and a word
 _OPENING_CHARS: Final = 80
-_ASSISTANTS: Final = frozenset(("assistant", "agent", "ai", "system"))
 
 
 def extract(
@@ -58,7 +57,7 @@ def extract(
         speaker: the name of the one who speaks, which "I" stands for. Without it "I" is ``user``,
             or ``agent`` for the roles of an assistant, and "you" is the other of the two.
         listener: the name that "you" stands for; a speaker without a listener leaves "you" open.
-        role: of the message: "user", "assistant", "tool", ...
+        role: of the message; in those of a tool or a document "I" stands for no one known.
         language: "en" or "tr"; without it each sentence is judged by its own words.
         reference_time: of the message, milliseconds since 1970: what "tomorrow" is counted from.
         modalities: what is returned. Questions, conditions, reports and plans state nothing and are
@@ -66,9 +65,10 @@ def extract(
         single_valued: predicates that have one value at a time beside those of the table.
     """
     out: list[Statement] = []
-    agent = role in _ASSISTANTS
-    first = speaker or (AGENT if agent else USER)
-    second = listener or ("" if speaker else USER if agent else AGENT)
+    first, second = _persons(role)
+    if speaker:
+        first, second = speaker, ""
+    second = listener or second
     turns = [] if speaker else _turns(text)
     for sentence in sentences(text):
         while turns and turns[0][0] <= sentence.start:
@@ -88,6 +88,14 @@ def extract(
     return tuple(out)
 
 
+def _persons(role: str) -> tuple[str, str]:
+    """(I, you) of a message by its role."""
+    folded = plain(role)
+    if folded in ASSISTANTS:
+        return AGENT, USER
+    return (USER, AGENT) if folded in USERS else ("", "")
+
+
 def _turns(text: str) -> list[tuple[int, str, str]]:
     """(start, speaker, listener) of each turn of a transcript; one opening makes none."""
     found: list[tuple[int, str, str]] = []
@@ -95,10 +103,8 @@ def _turns(text: str) -> list[tuple[int, str, str]]:
     while 0 <= start < len(text):
         opening = opening_of(text[start : start + _OPENING_CHARS].partition("\n")[0])
         if opening is not None and predicate_of(opening.name)[0] not in SLOTS:
-            if opening.folded in ASSISTANTS:
-                found.append((start, AGENT, USER))
-            elif opening.folded in USERS:
-                found.append((start, USER, AGENT))
+            if any(_persons(opening.folded)):
+                found.append((start, *_persons(opening.folded)))
             elif opening.proper:
                 found.append((start, opening.name, ""))
         start = text.find("\n", start) + 1 or -1

@@ -26,7 +26,7 @@ SLOTS: Final[dict[str, str]] = {
     "age": "age | yas",
     "works_as": "job occupation profession | meslek is",
     "works_at": "employer workplace | isyeri isveren",
-    "lives_in": "home hometown_now | ev ikametgah",
+    "lives_in": "home house apartment flat | ev ikametgah",
     "address": "address | adres",
     "email": "email e-mail mail | eposta e-posta mail",
     "phone": "phone phone_number telephone telephone_number mobile_number cell_number number_phone"

@@ -19,13 +19,16 @@ __all__ = ["renewed", "trailing", "window_of"]
 #: verbs that give a slot another value, in the active or the passive
 _CHANGE: Final = frozenset(
     """change move switch push postpone reschedule raise lower rename set update bump
-    increase decrease reduce reset upgrade downgrade migrate""".split()
+    increase decrease reduce reset upgrade downgrade migrate drop climb jump""".split()
 )
 _SHIFT_WORDS: Final = {
     form: verb
     for verb in _CHANGE
     for form in (verb, f"{verb}d", f"{verb}ed", verb.rstrip("e") + "ing", f"{verb}s")
-} | {"pushed": "push", "set": "set", "reset": "reset", "bumped": "bump"}
+} | {
+    "pushed": "push", "set": "set", "reset": "reset", "rose": "rise", "risen": "rise",
+    "fell": "fall", "fallen": "fall", "dropped": "drop",
+}  # fmt: skip
 
 
 def trailing(words: Sequence[Word], at: int, text: str) -> tuple[bool, bool, str | None]:

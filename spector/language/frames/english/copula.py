@@ -117,6 +117,10 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     person = subject.article in ("i", "we", "you")
     slot = None if person else slot_at(words, subject, text)
     if slot is not None and not is_person(words, subject):
+        if slot.predicate == "works_as" and group.end < len(words) and (
+            words[group.end].text in ("at", "with")
+        ):
+            slot = slot._replace(predicate="works_at")
         value = value_at(words, group.end, slot, text)
         if value is not None and (
             slot.predicate != "is" or slot.known or _is_measure(words, value)
@@ -253,6 +257,8 @@ def _person(
     elif (word.text, after) in _STATES or (word.text, "") in _STATES:
         long = (word.text, after) in _STATES
         predicate, kind = _STATES[word.text, after if long else ""]
+        if predicate == "located_in":
+            predicate = "lives_in"
         phrase = object_at(words, at + 1 + long, kind)
         if (word.text == "born" and phrase is None) or predicate == "born_on":
             phrase = number_at(words, at + 1 + long)

@@ -117,6 +117,10 @@ _PRAISE: Final = frozenset(
     """meaningful incredible lovely rough tough crazy wicked quiet funny great good
     quick nice wonderful amazing awesome fantastic big long hard similar such new first""".split()
 )
+_NOT_PLAYED: Final = frozenset(
+    """role roles games game music songs gig show shows set hand catch online outside outdoors
+    night day along fair genres""".split()
+)
 _MEALS: Final = frozenset("breakfast lunch dinner food meals brunch supper healthy".split())
 _LIVED: Final = (_EVENTS - frozenset(("talk", "meeting", "play"))) | KIN | frozenset(
     """picnic accident surgery operation wedding baby interview barbecue bbq sleepover
@@ -287,9 +291,7 @@ def _is_field(words: Sequence[Word], phrase: Phrase) -> bool:
 
 def _is_played(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase).text
-    return _is_thing(words, phrase) and phrase.article != "a" and head not in (
-        """role roles games game music songs gig show shows set hand catch online outside outdoors
-        night day along fair genres""".split()) and (
+    return _is_thing(words, phrase) and phrase.article != "a" and head not in _NOT_PLAYED and (
         not phrase.owner or head in ("violin", "guitar", "piano"))
 
 
@@ -314,6 +316,8 @@ def _is_gone_to(words: Sequence[Word], phrase: Phrase) -> bool:
         "top", "bed", "point", "next", "same", "trouble")
 
 
+_is_begun: Final = _one_of(_BEGUN, named=False)
+
 #: kind of an object -> whether a phrase is of it
 KINDS: Final[dict[str, Check]] = {
     "place": _is_place,
@@ -336,7 +340,7 @@ KINDS: Final[dict[str, Check]] = {
         word.text == "of" for word in words[phrase.first : phrase.end]),
     "skill": lambda words, phrase: _is_done(words, phrase) or _is_field(words, phrase),
     "trial": lambda words, phrase: _is_done(words, phrase) or _is_counted(words, phrase),
-    "begun": lambda words, phrase: _is_done(words, phrase) or _one_of(_BEGUN, False)(words, phrase),
+    "begun": lambda words, phrase: _is_done(words, phrase) or _is_begun(words, phrase),
     "happened": lambda words, phrase: words[phrase.first].text in _HAPPENED and (
         phrase.first == phrase.start and phrase.end == phrase.first + 1),
     "moment": lambda words, phrase: words[phrase.first].kind == "number" and is_date(

@@ -258,7 +258,7 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             polarity = each.polarity == (group.polarity == frame.polarity)
             yield replace(
                 each, owner=subject.owner, subject=name, subject_span=span, polarity=polarity,
-                tense="present" if frame.changes else group.tense,
+                tense="present" if frame.changes or each.frame == "en:job" else group.tense,
                 changed=each.changed or group.changed or frame.changes,
                 added=each.added or group.added, replaced=each.replaced or old,
                 span=(words[subject.start].start, each.object_span[1]),

@@ -25,6 +25,8 @@ _DONE: Final = frozenset(("liked", "begun", "activity", "interest", "skill", "tr
 _TITLED: Final = frozenset("liked work counted made habit played name visited seen".split())
 #: "that" behind these points at a thing and begins no clause
 _CREATES: Final = frozenset("make bake cook build create craft paint draw write".split())
+_JOBS: Final = frozenset("job position role gig".split())
+_GETS: Final = frozenset("get have find take start begin accept land".split())
 _PARTICLES: Final = frozenset("up out off away along around back down over".split())
 _WITH_DOINGS: Final = frozenset(
     """in at on with to for by near from about through into of across""".split()
@@ -64,6 +66,10 @@ def objects_at(
     if group.verb in ("help", "see") and last is not None and "base" in last.names:
         return  # "helped a tourist find"
     if frame.kind == "liked" and _is_narrowed(words, phrase):
+        return
+    job = _job(words, phrase, group, text)
+    if job:
+        yield from job
         return
     if not _fits(words, phrase, frame, negated) or _is_urged(words, phrase.end, frame):
         return
@@ -108,6 +114,26 @@ def _best_of_all(
     span = (words[phrase.first].start, words[phrase.end - 1].end)
     return Draft(0, "", f"favourite_{kind}", text_of(words, phrase.first, phrase.end, text), (0, 0),
                  span, (0, 0), by_form=True, frame="en:best")
+
+
+def _job(words: Sequence[Word], phrase: Phrase, group: Group, text: str) -> list[Draft]:
+    """"I got a job at Globex as a welder": where one works, and as what."""
+    if words[phrase.end - 1].text not in _JOBS or group.verb not in _GETS or not group.polarity:
+        return []
+    out: list[Draft] = []
+    at = phrase.end
+    for prepositions, predicate, kind in ((("at", "with"), "works_at", "org"),
+                                          (("as",), "works_as", "role")):
+        if at >= len(words) or words[at].text not in prepositions:
+            continue
+        value = phrase_at(words, at + 1)
+        if value is None or not KINDS[kind](words, value):
+            return out
+        span = (words[value.first].start, words[value.end - 1].end)
+        out.append(Draft(0, "", predicate, text_of(words, value.first, value.end, text), (0, 0),
+                         span, (0, 0), changed=group.tense == "past", frame="en:job"))
+        at = value.end
+    return out
 
 
 def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:

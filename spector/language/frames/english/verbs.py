@@ -198,35 +198,38 @@ volunteered_at | volunteer                 | at       | org     | past
 _IRREGULAR: Final = """
 have has had had having | go goes went gone going | get gets got got getting
 buy buys bought bought buying | make makes made made making | build builds built built building
-draw draws drew drawn drawing | write writes wrote written writing | read reads read read reading
-win wins won won winning | lose loses lost lost losing | meet meets met met meeting
-begin begins began begun beginning | take takes took taken taking
-sell sells sold sold selling | send sends sent sent sending | sew sews sewed sewn sewing |
-shoot shoots shot shot shooting | show shows showed shown showing | sing sings sang sung singing |
-throw throws threw thrown throwing | bring brings brought brought bringing |
-fly flies flew flown flying | hold holds held held holding | spend spends spent spent spending |
-feed feeds fed fed feeding | knit knits knitted knitted knitting | pet pets petted petted petting |
-plan plans planned planned planning | submit submits submitted submitted submitting |
-spot spots spotted spotted spotting | trim trims trimmed trimmed trimming |
-program programs programmed programmed programming | rent rents rented rented renting |
-choose chooses chose chosen choosing | lead leads led led leading |
-catch catches caught caught catching | ride rides rode ridden riding | wear wears wore worn wearing
+draw draws drew drawn drawing | write writes wrote written writing
+read reads read read reading | win wins won won winning | lose loses lost lost losing
+meet meets met met meeting | begin begins began begun beginning | take takes took taken taking
+sell sells sold sold selling | send sends sent sent sending | sew sews sewed sewn sewing
+shoot shoots shot shot shooting | show shows showed shown showing | sing sings sang sung singing
+throw throws threw thrown throwing | bring brings brought brought bringing
+fly flies flew flown flying | hold holds held held holding | spend spends spent spent spending
+feed feeds fed fed feeding | knit knits knitted knitted knitting
+pet pets petted petted petting | plan plans planned planned planning
+submit submits submitted submitted submitting | spot spots spotted spotted spotting
+trim trims trimmed trimmed trimming | program programs programmed programmed programming
+rent rents rented rented renting | choose chooses chose chosen choosing
+lead leads led led leading | catch catches caught caught catching | rise rises rose risen rising
+fall falls fell fallen falling | drop drops dropped dropped dropping
+ride rides rode ridden riding | wear wears wore worn wearing
 break breaks broke broken breaking | quit quits quit quit quitting
 leave leaves left left leaving | drive drives drove driven driving
-speak speaks spoke spoken speaking | run runs ran run running | teach teaches taught taught teaching
-cost costs cost cost costing | hurt hurts hurt hurt hurting | grow grows grew grown growing
-learn learns learned learned learning
-pick picks picked picked picking | sign signs signed signed signing
-travel travels traveled traveled traveling | prefer prefers preferred preferred preferring
-stop stops stopped stopped stopping | enroll enrolls enrolled enrolled enrolling
-know knows knew known knowing | become becomes became become becoming
-be is was been being | do does did done doing | say says said said saying
-eat eats ate eaten eating | drink drinks drank drunk drinking | keep keeps kept kept keeping
-think thinks thought thought thinking | see sees saw seen seeing | find finds found found finding
-feel feels felt felt feeling | give gives gave given giving | tell tells told told telling
-set sets set set setting | open opens opened opened opening | visit visits visited visited visiting
-order orders ordered ordered ordering | cook cooks cooked cooked cooking
-design designs designed designed designing | happen happens happened happened happening
+speak speaks spoke spoken speaking | run runs ran run running
+teach teaches taught taught teaching | cost costs cost cost costing
+hurt hurts hurt hurt hurting | grow grows grew grown growing
+learn learns learned learned learning | pick picks picked picked picking
+sign signs signed signed signing | travel travels traveled traveled traveling
+prefer prefers preferred preferred preferring | stop stops stopped stopped stopping
+enroll enrolls enrolled enrolled enrolling | know knows knew known knowing
+become becomes became become becoming | be is was been being | do does did done doing
+say says said said saying | eat eats ate eaten eating | drink drinks drank drunk drinking
+keep keeps kept kept keeping | think thinks thought thought thinking | see sees saw seen seeing
+find finds found found finding | feel feels felt felt feeling | give gives gave given giving
+tell tells told told telling | set sets set set setting | open opens opened opened opening
+visit visits visited visited visiting | order orders ordered ordered ordering
+cook cooks cooked cooked cooking | design designs designed designed designing
+happen happens happened happened happening
 """
 
 #: verb and particle, written with a hyphen in the table
@@ -287,6 +290,7 @@ def _forms() -> dict[str, Form]:
         "become", "stop", "change", "turn", "name", "call", "move", "end", "consider",
         "rename", "replace", "switch", "quit", "upgrade", "downgrade", "push", "postpone",
         "reschedule", "raise", "lower", "update", "bump", "increase", "decrease", "reduce", "reset",
+        "rise", "fall", "drop", "climb", "jump",
     }
     found: dict[str, dict[str, set[str]]] = {}
     names = ("third", "past", "participle", "ing")

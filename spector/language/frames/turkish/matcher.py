@@ -155,6 +155,9 @@ def _frame(
     found = object_before(part, end, frame, subject, pending, text)
     if not found:
         return
+    words = [noun.text for noun in part]
+    at = words.index("yerine") if "yerine" in words else 0
+    instead = part[at - 1].raw if at else None
     for item in found:
         tense = "present" if frame.changes else form.tense
         yield Draft(
@@ -162,6 +165,7 @@ def _frame(
             subject.span, item.span,
             (min(subject.span[0], item.span[0]), max(part[-1].stop, item.span[1])),
             polarity=form.polarity == frame.polarity, modality=form.modality, tense=tense,
-            replaced=item.replaced, changed=frame.changes or "artik" in [n.text for n in part],
+            replaced=item.replaced or instead, listed=len(found) > 1,
+            changed=frame.changes or "artik" in words or instead is not None,
             frame=f"tr:{form.stem}",
         )

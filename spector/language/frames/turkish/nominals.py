@@ -39,6 +39,13 @@ _BECAME: Final = frozenset(("oldum", "oldu", "olduk"))
 
 def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     """The statements of a clause that ends in no verb with a frame."""
+    if len(part) == 3 and part[0].text == "bana" and part[1].capital and (
+        part[2].text in ("diyebilirsin", "diyebilirsiniz", "deyin", "derler", "diyorlar")
+    ):
+        span = (part[1].start, part[1].end)
+        yield Draft(1, "", "is_named", part[1].raw, (part[0].start, part[0].stop), span,
+                    (part[0].start, part[2].stop), by_form=True, frame="tr:contact")
+        return
     body = _without_name(part)
     changed = body[-1].text in _BECAME
     person = 0

@@ -171,7 +171,7 @@ def _first(part: Sequence[Noun], end: int, floor: int, noun: Noun) -> int:
 
 def _is_border(noun: Noun) -> bool:
     """Whether a word before an object does not belong to it: an adverb, a noun in another case."""
-    if noun.suffix or noun.text in tables.ADVERBS or noun.text in ("ben", "biz"):
+    if noun.suffix or noun.text in tables.ADVERBS or noun.text in ("ben", "biz", "yerine"):
         return noun.text != "bir"
     if noun.text in tables.POSTPOSITIONS | tables.PRONOUNS or noun.text in tables.VERB_FORMS:
         return True
@@ -218,7 +218,9 @@ def _listed(
         words = [noun for noun in part if noun.text not in ("ben", "biz")]
         while words and words[0].text in tables.ADVERBS:
             words = words[1:]
-        if not words or any(noun.text in tables.PRONOUNS for noun in words):
+        if not words or any(
+            noun.text in tables.PRONOUNS or noun.text in tables.KIN for noun in words
+        ):
             return []
         noun = words[-1]
         stem: str | None = noun.raw

@@ -132,7 +132,8 @@ def _valued(
     person, predicate, noun = found
     first = at
     modifier = ""
-    if at and person != 3 and part[at - 1].text in ("telefon", "cep", "is", "ev") and (
+    kinds = ("telefon", "cep", "is", "ev") if person != 3 else ("telefon", "cep")
+    if at and part[at - 1].text in kinds and (
         predicate in ("phone", "email", "address")
     ):
         modifier, first = part[at - 1].text, at - 1
@@ -153,7 +154,7 @@ def _valued(
             return None  # "its port": of a thing that is not named
         predicate = "is"
     elif (owner[0] == 1 and not owner[1]) or (predicate == "phone" and noun == "numara" and not (
-        owner[0]
+        owner[0] or modifier
     )):
         return None
     else:
@@ -177,6 +178,9 @@ def _with_value(
     part: list[Noun], begin: int, who: Subject, predicate: str, checked: str, text: str
 ) -> Draft | None:
     changed = False
+    last = part[-1]
+    if checked == "works_as" and last.capital and strip_case(last.raw, last.suffix, "loc"):
+        checked, predicate = "works_at", "works_at"
     while begin < len(part) and part[begin].text in tables.ADVERBS:
         changed |= part[begin].text in ("artik", "simdi")
         begin += 1
@@ -185,7 +189,9 @@ def _with_value(
         return None
     last = part[-1]
     value_end = last.end
-    if checked == "lives_in":
+    if (checked in ("lives_in", "works_at") and strip_case(last.raw, last.suffix, "loc")) or (
+        checked == "lives_in"
+    ):
         if last.text in _PLACE_NOUNS and end - begin == 2:
             end, last = end - 1, part[-2]
             stem: str | None = last.raw

@@ -45,6 +45,7 @@ doğ doğar          | -       | born_in      | loc    | place    | past
 büyü büyür         | -       | grew_up_in   | loc    | place    | past
 çalış çalışır      | -       | works_as     | olarak | role     |
 çalış çalışır      | -       | works_at     | loc    | org      |
+gir girer          | işe     | works_at     | loc    | org      | changes past
 başla başlar       | işe     | works_at     | loc    | org      | changes past
 beslen beslenir    | -       | diet         | bare   | diet     |
 et eder            | tercih  | prefers      | acc    | thing    |
@@ -133,7 +134,8 @@ KIN: Final[dict[str, str]] = {
     form: noun.partition("/")[0].replace("-", " ")
     for noun in """anne baba eş karı koca kardeş kız-kardeş erkek-kardeş abla abi ağabey oğul/oğl
         kız kuzen teyze hala dayı amca dede nine anneanne babaanne yeğen nişanlı sevgili arkadaş
-        ev-arkadaş iş-arkadaş komşu patron müdür kedi köpek ortak çocuk eniste torun""".split()
+        ev-arkadaş iş-arkadaş komşu patron müdür kedi köpek ortak çocuk torun ekip takım şirket
+        aile""".split()
     for person, form in possessed(noun.replace("-", " "))
     if person == 1
 }
