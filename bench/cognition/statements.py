@@ -1,7 +1,7 @@
 """``python -m bench.cognition.statements``: statements, values and contradictions on four sets.
 
 python -m bench.cognition.statements                 every set, both halves
-python -m bench.cognition.statements locomo --sample FILE   200 statements to be judged, seed 7
+python -m bench.cognition.statements locomo --sample FILE   200 statements to be judged
 python -m bench.cognition.statements gate --misses   what is not found, of the half fitted on
 
 The sets lie in ``$SPECTOR_DATA`` or ../shared/data and are not part of this repository. Each is cut
@@ -79,7 +79,7 @@ def locomo(options: argparse.Namespace) -> list[Row]:
         half[1] += len(made)
         found += ((text, each) for each in made)
     if options.sample:
-        random.Random(_SEED).shuffle(found)
+        random.Random(options.seed).shuffle(found)
         with open(options.sample, "w", encoding="utf-8") as out:
             for text, each in found[:_SAMPLE]:
                 denial = "" if each.polarity else "not "
@@ -259,6 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.cognition.statements")
     parser.add_argument("sets", nargs="*", choices=[*SETS, []], help="all by default")
     parser.add_argument("--sample", help="write 200 statements from LoCoMo to this file")
+    parser.add_argument("--seed", type=int, default=_SEED, help="of the sample, 7 by default")
     parser.add_argument("--misses", action="store_true", help="print what the gate set misses")
     options = parser.parse_args(arguments)
     if not data().is_dir():

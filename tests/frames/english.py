@@ -151,7 +151,6 @@ My son is seven years old. -> user's son | age | seven
 My doctor is Dr. Ruiz. -> user | doctor | Dr. Ruiz
 I was born on March 3, 1990. -> user | born_on | March 3, 1990
 I'm Turkish. -> user | nationality | Turkish
-My family is coming. -> user | has | family
 As a single parent, I work hard. -> user | is_a | single parent
 Painting is my passion. -> user | likes | Painting
 My aunt gave me a necklace. -> user | received | necklace
@@ -172,9 +171,48 @@ The price of the ticket rose to 45 euros. -> ticket | price | 45 euros
 I got promoted. -> user | got | promoted
 I'm learning to play the harp. -> user | learns | to play the harp
 Maybe I live in Oz. -> user | lives_in | Oz
+My two cousins are here. -> user | has | two cousins
+My cycling friends are loud. -> user | has | cycling friends
+I spoke about my stamp collection. -> user | has | stamp collection
+I wore my Finnish scarf. -> user | has | Finnish scarf
+I went on a trip to Norway. -> user | went_on | trip to Norway
+I worked on a project to restore canals. -> user | works_on | project to restore canals
+I got an offer for a post in Riga. -> user | got | offer for a post in Riga
+I started a course on bookbinding. -> user | started | course on bookbinding
+I had a meeting with the landlord. -> user | had | meeting with the landlord
+We had a group of friends from the chess club. -> user | had | group of friends from the chess club
+I baked a cake for the neighbours on Sunday. -> user | made | cake for the neighbours
+I joined a club for the study of moths last May. -> user | joined | club for the study of moths
+I love books about polar voyages. -> user | likes | books about polar voyages
+I gave a few talks at the library. -> user | gave | a few talks at the library
+I set up a bake sale for the school. -> user | set_up | bake sale for the school
+I went to a castle to give out flyers. -> user | visited | castle to give out flyers
+I've been to Lisbon. -> user | visited | Lisbon
+I've never been to Lima. -> user | not visited | Lima
+I'm learning how to play the flute. -> user | learns | to play the flute
+I'm struggling with my sleep. -> user | struggles_with | sleep
+I just got back from a fishing contest. -> user | returned_from | fishing contest
+I'm a huge fan of Lord of the Flies. -> user | likes | Lord of the Flies
+I took my nephew to the planetarium. -> user | took | nephew to the planetarium; user | has | nephew
 """
 
 STATES_NOTHING = """
+My family is coming.
+I phoned my dad.
+It was a fine day with my friends.
+I worked on a great project.
+I went on a trip.
+I got the offer.
+I made a thing.
+I had an unexpected incident.
+I started a course.
+I volunteered with an organization.
+Next week I have a budget review.
+I have a dentist appointment tomorrow.
+This is a book I found.
+I may have found a job at a bank.
+We had a group of friends.
+We had three friends over.
 Do I live in Oslo?
 Where do I live?
 Is Oslo a nice place to live?

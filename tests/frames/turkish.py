@@ -136,9 +136,15 @@ Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize
 Sanırım sunucunun portu 8443. -> sunucu | port | 8443
+İki kuzenim var. -> user | has | İki kuzen
 """
 
 STATES_NOTHING = """
+Ailem geliyor.
+Arkadaşlarımla buluştum.
+Babamla telefonda konuştum.
+Yarın toplantım var.
+Haftaya bir sınavım var.
 Rize'de mi yaşıyorsun?
 Rize'de yaşıyor muyum?
 Nerede yaşıyorum?

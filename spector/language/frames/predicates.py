@@ -8,8 +8,8 @@ from typing import Final
 from spector.language.words import plain
 
 __all__ = [
-    "DISCOURSE_NOUNS", "KIN", "MANY_NOUNS", "ONE_VALUED", "PETS", "PRESUPPOSED", "SLOTS",
-    "is_single_valued", "predicate_of",
+    "DISCOURSE_NOUNS", "EVERYONES", "KIN", "MANY_NOUNS", "ONE_VALUED", "PETS", "PRESUPPOSED",
+    "SLOTS", "is_single_valued", "predicate_of",
 ]
 
 #: one value at a time, whatever the sentence looks like
@@ -96,6 +96,12 @@ KIN: Final = frozenset(
 PETS: Final = frozenset(
     """dog dogs cat cats puppy puppies pup pups kitten kittens horse parrot rabbit
     hamster""".split()
+)
+#: persons and places that everyone has or had: "my X" by itself tells nothing
+EVERYONES: Final = frozenset(
+    """family friends friend team mom mum mother dad father parents grandma grandpa grandmother
+    grandfather granny grandparents home job boss colleagues coworkers workmates classmates
+    neighbors neighbours teacher doctor relatives""".split()
 )
 #: "my X" takes for granted that there is one
 PRESUPPOSED: Final = frozenset(

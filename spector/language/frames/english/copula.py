@@ -15,11 +15,18 @@ from spector.language.frames.english.kinds import (
     MARITAL,
     head_of,
     is_amount,
+    is_empty,
     is_named,
     is_role,
 )
 from spector.language.frames.english.objects import joined_phrases, object_at
-from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
+from spector.language.frames.english.phrases import (
+    Phrase,
+    complement_end,
+    phrase_at,
+    quote_at,
+    text_of,
+)
 from spector.language.frames.english.slots import (
     MONTHS,
     Slot,
@@ -72,6 +79,7 @@ price              | priced                             | at       | amount
 member_of          | part                               | of       | org
 friends_with       | friends                            | with     | name
 comes_from         | from                               | -        | place
+visited            | to                                 | -        | name
 likes              | into                               | -        | liked
 speaks             | fluent                             | in       | language
 founded_in         | founded established created formed   | in       | place
@@ -257,6 +265,8 @@ def _person(
     elif (word.text, after) in _STATES or (word.text, "") in _STATES:
         long = (word.text, after) in _STATES
         predicate, kind = _STATES[word.text, after if long else ""]
+        if word.text == "to" and words[at - 1].text != "been":
+            return
         if predicate == "located_in":
             predicate = "lives_in"
         phrase = object_at(words, at + 1 + long, kind)
@@ -265,8 +275,13 @@ def _person(
         if word.text == "born" and phrase is not None and is_amount(words, phrase):
             yield made("born_on", phrase.first, phrase.end, "en:born")
         elif phrase is not None and phrase.owner != 2 and KINDS[kind](words, phrase):
-            for each in joined_phrases(words, phrase, kind):
-                yield made(predicate, each.first, each.end, f"en:{word.text}")
+            joined = joined_phrases(words, phrase, kind)
+            for each in joined:
+                end = each.end
+                if kind == "interest" and len(joined) == 1 and each.article != '"':
+                    end = complement_end(words, each)
+                if end > each.end or kind != "interest" or not is_empty(words, each, "", kind):
+                    yield made(predicate, each.first, end, f"en:{word.text}")
     elif word.text in ("called", "named") and at + 1 < len(words):
         phrase = quote_at(words, at + 1) or phrase_at(words, at + 1)
         if phrase is not None and is_named(words, phrase):

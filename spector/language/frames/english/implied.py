@@ -7,9 +7,9 @@ from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.kinds import is_role
-from spector.language.frames.english.phrases import Phrase, text_of
+from spector.language.frames.english.phrases import Phrase, complement_end, phrase_at, text_of
 from spector.language.frames.english.verbs import FORMS
-from spector.language.frames.predicates import KIN, PETS, PRESUPPOSED
+from spector.language.frames.predicates import EVERYONES, KIN, PETS, PRESUPPOSED
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
@@ -22,7 +22,14 @@ _GONE: Final = frozenset(
 )
 #: "as a kid" tells of a time
 _YOUNG: Final = frozenset("kid child teen teenager boy girl baby toddler result rule".split())
+#: what a phrase is of, not where it happens to be: "my friends from work"
+_KINDS: Final = frozenset(("of", "from"))
 _CALLS: Final = frozenset("call reach email mail text contact phone".split())
+#: before a noun they leave it as it is: "my dear family"
+_NO_KINDS: Final = (words_of.PRAISE | words_of.STOPS | frozenset(
+    """dear beloved closest close dearest loving supportive whole entire immediate fellow
+    wonderful trusty poor faithful adorable true""".split()
+)) - {"other"}
 _SIZES: Final = frozenset("little big older younger young own two three new".split())
 _KNOWN: Final = PRESUPPOSED | KIN
 
@@ -39,6 +46,8 @@ def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
         first += words[first].text in _SIZES
         noun = words[first].text if own and first < len(words) else ""
         if noun not in _KNOWN or (words[at].text == "our" and noun not in PETS):
+            if own and words[at].text == "my" and not gone:
+                yield from _modified(words, at, text)
             continue
         begin = first + 1
         begin += _is_apposition(words, begin)
@@ -52,12 +61,35 @@ def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
         ):
             continue
         else:
-            predicate, begin, end = "has", first, first + 1
+            counted = words[first - 1].text in words_of.NUMBERS
+            end = complement_end(words, Phrase(at, first, first + 1, 1, ""), _KINDS,
+                                 subject=True)
+            if noun in EVERYONES and not counted and end == first + 1:
+                continue
+            predicate, begin = "has", first - (first > at + 1 and words[first - 1].text != "own")
         span = (words[begin].start, words[end - 1].end)
         owner = 2 if words[at].text == "your" else 1
         yield Draft(owner, "", predicate, text_of(words, begin, end, text),
                     (words[at].start, words[at].end), span, (words[at].start, span[1]),
                     frame="en:presupposed")
+
+
+def _modified(words: Sequence[Word], at: int, text: str) -> Iterator[Draft]:
+    """""My college friends": the noun or adjective in front narrows them down."""
+    phrase = phrase_at(words, at, subject=True)
+    if phrase is None or phrase.end - phrase.first not in (2, 3):
+        return
+    noun, before = words[phrase.end - 1].text, words[phrase.first : phrase.end - 1]
+    named = any(word.capital or "-" in word.text for word in before) and (
+        noun not in words_of.VAGUE | words_of.GENERAL | words_of.UNITS and noun not in FORMS)
+    if not (noun in PRESUPPOSED or named) or (at and words[at - 1].text in words_of.BE) or any(
+        word.text in _NO_KINDS or word.kind != "word" for word in before
+    ):
+        return
+    span = (words[phrase.first].start, words[phrase.end - 1].end)
+    yield Draft(1, "", "has", text_of(words, phrase.first, phrase.end, text),
+                (words[at].start, words[at].end), span, (words[at].start, span[1]),
+                frame="en:presupposed")
 
 
 def contacts(words: Sequence[Word], text: str) -> Iterator[Draft]:

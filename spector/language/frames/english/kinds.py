@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.phrases import Phrase
-from spector.language.frames.predicates import KIN, PETS
+from spector.language.frames.english.phrases import Phrase, is_bare
+from spector.language.frames.predicates import EVERYONES, KIN, PETS, PRESUPPOSED
 from spector.language.frames.sentences import Word
 from spector.language.frames.values import is_date
 
-__all__ = ["DIETS", "KINDS", "MARITAL", "is_amount", "is_named", "is_role"]
+__all__ = ["DIETS", "KINDS", "MARITAL", "is_amount", "is_empty", "is_named", "is_role"]
 
 Check = Callable[[Sequence[Word], Phrase], bool]
 
@@ -174,6 +174,33 @@ def is_named(words: Sequence[Word], phrase: Phrase) -> bool:
     return last.kind == "word" and phrase.article == "" and not phrase.owner and not any(
         word.capital for word in words if word.text != "i"
     )
+
+
+#: verbs that say nothing without their object
+_LIGHT: Final = frozenset(
+    "make have get go hold start begin finish do take give read find meet see".split())
+#: praise of a kind that tells a thing from others
+_TELLS: Final = frozenset("new old small first second third own few couple recent".split())
+
+
+def is_empty(words: Sequence[Word], phrase: Phrase, verb: str, kind: str) -> bool:
+    """Whether an object without complement tells nothing: "a project", "made a thing"."""
+    head = words[phrase.end - 1].text
+    if verb == "have" and phrase.end < len(words) and words[phrase.end].text == "over":
+        return True  # "had friends over"
+    if words[phrase.end - 2].text == "of" and head in EVERYONES | words_of.GENERAL:
+        return True  # "a group of friends"
+    if not is_bare(words, phrase) or head.endswith("ing") or kind == "happened":
+        return False
+    if head in words_of.GENERAL:
+        return True
+    if phrase.owner == 1 or head in KIN | PETS | PRESUPPOSED:
+        return False
+    before = {word.text for word in words[phrase.first : phrase.end - 1]}
+    praised = bool(before & words_of.PRAISE)
+    bare = verb in _LIGHT and kind not in ("activity", "visited", "gone-to", "lived")
+    return kind != "liked" and not before & _TELLS and (
+        praised or (bare and (bool(phrase.article) or verb in ("make", "have", "get"))))
 
 
 def is_amount(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -343,6 +370,10 @@ KINDS: Final[dict[str, Check]] = {
     "begun": lambda words, phrase: _is_done(words, phrase) or _is_begun(words, phrase),
     "happened": lambda words, phrase: words[phrase.first].text in _HAPPENED and (
         phrase.first == phrase.start and phrase.end == phrase.first + 1),
+    "doing": _is_done,
+    "taken": lambda words, phrase: head_of(words, phrase).text in KIN and (
+        phrase.owner == 1 or phrase.article == "the") and phrase.end < len(words) and (
+        words[phrase.end].text in ("to", "on")),
     "moment": lambda words, phrase: words[phrase.first].kind == "number" and is_date(
         " ".join(word.raw for word in words[phrase.first : phrase.end])),
     "slot": lambda words, phrase: False,

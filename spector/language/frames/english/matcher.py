@@ -12,7 +12,7 @@ from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
 from spector.language.frames.english.groups import Group, group_at
 from spector.language.frames.english.implied import as_a, contacts, presupposed
-from spector.language.frames.english.kinds import KINDS, MARITAL, is_named
+from spector.language.frames.english.kinds import KINDS, MARITAL, is_empty, is_named
 from spector.language.frames.english.modality import (
     clause_modality,
     sentence_modality,
@@ -189,6 +189,8 @@ def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
 def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
     """Whether a sentence leaves out "I": "Went camping last week", "Just got a puppy"."""
     form = FORMS.get(words[first].text)
+    if at == 0 and words[first].text == "been" and first + 1 < len(words):
+        return words[first + 1].text.endswith("ing")
     return at == 0 and form is not None and form.names & {"past", "base"} == {"past"} and (
         form.lemma in FRAMES and form.lemma not in ("set", "have"))
 
@@ -234,7 +236,9 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         if frame.past and not going_on and (group.tense != "past" or not group.polarity):
             continue
         if going_on and frame.past:
-            frame = frame._replace(predicate=third_of(group.verb))
+            link = f"_{frame.preposition}"
+            link = link if frame.preposition and frame.predicate.endswith(link) else ""
+            frame = frame._replace(predicate=third_of(group.verb) + link)
             if group.verb in _NOT_GOING_ON or not group.polarity:
                 continue
         if frame.now and group.tense != "present":
@@ -254,10 +258,13 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         else:
             old = None
         made = list(objects_at(words, at, frame, group, text))
+        if frame.predicate == "has" and _is_ahead(words):
+            group = group._replace(modality="planned")
         for each in made:
             polarity = each.polarity == (group.polarity == frame.polarity)
             yield replace(
-                each, owner=subject.owner, subject=name, subject_span=span, polarity=polarity,
+                each, modality=stricter(each.modality, group.modality), owner=subject.owner,
+                subject=name, subject_span=span, polarity=polarity,
                 tense="present" if frame.changes or each.frame == "en:job" else group.tense,
                 changed=each.changed or group.changed or frame.changes,
                 added=each.added or group.added, replaced=each.replaced or old,
@@ -288,6 +295,8 @@ def _relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
                        if words[begin].text in ("a", "an", "the", "this", "these", "another")
                        and (found := phrase_at(words, begin)) and found.end == end), None)
         group = None if phrase is None else group_at(words, at + 1)
+        if phrase is not None and any(word.text == "of" for word in words[phrase.first : end]):
+            continue  # "a portrait of the horse I drew": which of the two is open
         if phrase is None or group is None or _is_superlative(words, phrase, at):
             continue
         if (group.tense, group.modality, group.polarity) != ("past", "asserted", True):
@@ -295,7 +304,9 @@ def _relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
         if not _has_gap(words, group.end):
             continue
         for frame in FRAMES.get(group.verb, ()):
-            if frame.past and not frame.preposition and KINDS[frame.kind](words, phrase):
+            if frame.past and not frame.preposition and KINDS[frame.kind](words, phrase) and not (
+                is_empty(words, phrase, group.verb, frame.kind)
+            ):
                 span = (words[phrase.first].start, words[phrase.end - 1].end)
                 yield Draft(1, "", frame.predicate, text_of(words, phrase.first, phrase.end, text),
                             (words[at].start, words[at].end), span,
@@ -343,6 +354,16 @@ def _given(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> D
 def _is_coming(words: Sequence[Word]) -> bool:
     """Whether "I'm having a party" is about what is to come."""
     return any(word.text in _COMING for word in words)
+
+
+def _is_ahead(words: Sequence[Word]) -> bool:
+    """Whether "I have a meeting" is about a time to come: not a possession of now."""
+    texts = [word.text for word in words]
+    return any(word in ("tomorrow", "tonight", "upcoming") for word in texts) or any(
+        pair == ("coming", "up") or pair == ("later", "today") or (
+            pair[0] in ("next", "this", "coming", "on") and (
+                pair[1] in words_of.UNITS - {"time", "day", "days"}))
+        for pair in pairwise(texts))
 
 
 def _is_name(words: Sequence[Word], subject: Phrase) -> bool:

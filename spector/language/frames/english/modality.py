@@ -45,8 +45,10 @@ def _is_inverted(words: list[str]) -> bool:
         return first not in ("when", "while")
     asks = first in words_of.BE or first in words_of.DO or first in words_of.MODALS or (
         first in ("have", "has"))
+    if second == "n't" and at + 2 < len(words):
+        second = words[at + 2]  # "Haven't you" asks, "Haven't talked" tells
     return asks and (second in words_of.PRONOUNS or second in words_of.POSSESSIVES
-                     or second in words_of.ARTICLES or second == "n't")
+                     or second in words_of.ARTICLES)
 
 
 def clause_modality(words: Sequence[Word], at: int) -> Modality:

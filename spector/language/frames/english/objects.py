@@ -8,8 +8,14 @@ from typing import Final
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.changes import trailing, window_of
 from spector.language.frames.english.groups import Group
-from spector.language.frames.english.kinds import DIETS, KINDS
-from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
+from spector.language.frames.english.kinds import DIETS, KINDS, is_empty
+from spector.language.frames.english.phrases import (
+    Phrase,
+    complement_end,
+    phrase_at,
+    quote_at,
+    text_of,
+)
 from spector.language.frames.english.verbs import FORMS, VerbFrame
 from spector.language.frames.predicates import SLOTS, predicate_of
 from spector.language.frames.sentences import Word
@@ -20,11 +26,18 @@ __all__ = ["joined_phrases", "object_at", "objects_at"]
 #: objects of one verb at most
 _MOST: Final = 3
 #: kinds of objects that may be something that is done
-_DONE: Final = frozenset(("liked", "begun", "activity", "interest", "skill", "trial"))
+_DONE: Final = frozenset(("liked", "begun", "activity", "interest", "skill", "trial", "doing"))
 #: kinds of objects that may be a title in quotation marks
 _TITLED: Final = frozenset("liked work counted made habit played name visited seen".split())
 #: "that" behind these points at a thing and begins no clause
 _CREATES: Final = frozenset("make bake cook build create craft paint draw write".split())
+#: kinds of objects whose meaning a complement carries, and those where only "of" and "about" do
+_COMPLETED: Final = frozenset(
+    """counted thing had lived begun made event trip owned course speech gotten trial habit
+    visited work seen activity taken""".split()
+)
+_NARROWED: Final = frozenset(("liked", "interest"))
+_NARROWS: Final = frozenset(("of", "about", "from"))
 _JOBS: Final = frozenset("job position role gig".split())
 _GETS: Final = frozenset("get have find take start begin accept land".split())
 _PARTICLES: Final = frozenset("up out off away along around back down over".split())
@@ -32,7 +45,8 @@ _WITH_DOINGS: Final = frozenset(
     """in at on with to for by near from about through into of across""".split()
 )
 _NO_DOINGS: Final = frozenset(
-    """getting get making make see seeing watching having being keep keeping letting""".split()
+    """getting get thinking making make see seeing watching having being keep keeping
+    letting""".split()
 )
 #: say what is done only with an object
 _EMPTY_DOINGS: Final = frozenset(
@@ -87,6 +101,10 @@ def objects_at(
         return
     changed, added, replaced = trailing(words, after, text)
     window = window_of(words, text)
+    if len(phrases) == 1:
+        phrases = [_completed(words, phrases[0], frame.kind)]
+        if phrases[0].end == phrase.end and is_empty(words, phrase, group.verb, frame.kind):
+            return
     for each in phrases[:_MOST]:
         yield Draft(
             owner=0, subject="", predicate=frame.predicate,
@@ -120,6 +138,8 @@ def _job(words: Sequence[Word], phrase: Phrase, group: Group, text: str) -> list
     """"I got a job at Globex as a welder": where one works, and as what."""
     if words[phrase.end - 1].text not in _JOBS or group.verb not in _GETS or not group.polarity:
         return []
+    if group.modality != "asserted":
+        return []  # "I may have found a job at X": he may have found it, and does not work there
     out: list[Draft] = []
     at = phrase.end
     for prepositions, predicate, kind in ((("at", "with"), "works_at", "org"),
@@ -156,6 +176,20 @@ def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool
     return KINDS[frame.kind](words, phrase._replace(article="a") if negated else phrase)
 
 
+def _completed(words: Sequence[Word], phrase: Phrase, kind: str) -> Phrase:
+    """A phrase with its complements, and with the article that makes "a few" of "few"."""
+    if phrase.article == '"':
+        return phrase
+    first, end = phrase.first, phrase.end
+    if phrase.article == "a" and words[first].text in ("few", "couple"):
+        first -= 1
+    if kind in _COMPLETED:
+        end = complement_end(words, phrase)
+    elif kind in _NARROWED:
+        end = complement_end(words, phrase, _NARROWS)
+    return phrase._replace(first=first, end=end)
+
+
 def _object_text(words: Sequence[Word], phrase: Phrase, text: str) -> str:
     body = text_of(words, phrase.first, phrase.end, text)
     return f"my {body}" if phrase.owner == 1 and len(body) < 3 else body
@@ -166,6 +200,10 @@ def object_at(words: Sequence[Word], at: int, kind: str) -> Phrase | None:
     quote = quote_at(words, at)
     if quote is not None:
         return quote
+    if kind == "skill" and at + 1 < len(words) and words[at].text == "how" and (
+        words[at + 1].text == "to"
+    ):
+        return _gerund_at(words, at + 1)  # "how to play the flute"
     if kind in _DONE and at < len(words) and (words[at].text == "to" or _is_gerund(words, at)):
         return _gerund_at(words, at)
     return phrase_at(words, at)
@@ -192,7 +230,9 @@ def _gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
     moved = end < len(words) and words[end].text in _PARTICLES
     end += moved
     inner = quote_at(words, end) or phrase_at(words, end)
-    if inner is not None and words[end].text not in words_of.TIMES:
+    if inner is not None and words[inner.end - 1].text in words_of.UNITS:
+        inner = None  # "surfing five years ago"
+    elif inner is not None and words[end].text not in words_of.TIMES:
         if inner.owner == 2 or words[inner.end - 1].text in words_of.VAGUE:
             return None
         end = inner.end + (inner.article == '"')
@@ -251,7 +291,8 @@ def _is_modifier(words: Sequence[Word], at: int) -> bool:
     if at + 1 >= len(words) or words[at].text not in ("and", ",", "but"):
         return False
     after = words[at + 1].text
-    if after in FORMS and not FORMS[after].names <= {"ing", "participle"}:
+    verb = FORMS[after].names if after in FORMS else frozenset()
+    if not verb <= ({"participle"} if words[at].text == "and" else {"ing", "participle"}):
         return False
     return after not in words_of.STOPS and words[at + 1].kind == "word" and (
         after not in words_of.UNITS and not words[at + 1].capital)

@@ -10,10 +10,13 @@ from spector.language.frames.english.verbs import FORMS
 from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 
-__all__ = ["Phrase", "phrase_at", "quote_at", "text_of"]
+__all__ = ["Phrase", "complement_end", "is_bare", "phrase_at", "quote_at", "text_of"]
 
 #: words of a phrase at most
 _MOST: Final = 8
+#: complements behind a phrase at most
+_COMPLEMENTS: Final = 2
+_LINKS: Final = frozenset("of to for in with about on at from into against around".split())
 _QUOTES: Final = frozenset("\"“”«»")
 _LY: Final = frozenset(
     """family daily weekly friendly lovely early elderly lonely only italy july fly
@@ -96,6 +99,67 @@ def phrase_at(words: Sequence[Word], at: int, *, subject: bool = False) -> Phras
     return Phrase(start, first, end, owner, article)
 
 
+def complement_end(
+    words: Sequence[Word], phrase: Phrase, links: frozenset[str] = _LINKS, *, subject: bool = False
+) -> int:
+    """Where a phrase ends with the complements behind it: "trip" and "to Canada".
+
+    A complement is a preposition with a noun phrase, or "to" with a verb and its object. One of
+    time ("on Friday") or of a pronoun says nothing about the phrase, and is left out.
+    """
+    end = phrase.end
+    for _ in range(_COMPLEMENTS):
+        linked = end < len(words) and words[end].text in links
+        after = _behind_link(words, end, subject) if linked else 0
+        if not after or after - phrase.first > _MOST:
+            break
+        end = after
+    return end
+
+
+def _behind_link(words: Sequence[Word], at: int, subject: bool) -> int:
+    """Where the complement ends that a preposition begins; 0 for none."""
+    inner = phrase_at(words, at + 1, subject=subject)
+    if inner is None or inner.owner == 2 or inner.article in ("this", "any", "some"):
+        return 0
+    end = inner.end
+    done = inner.start == inner.first and end == inner.first + 1 and (
+        words[at].text == "to" or words[inner.first].text.endswith("ing"))
+    if done and end < len(words):  # "to raise the roof", "to hand out bread": a verb, its object
+        end += end + 1 < len(words) and words[end].text in ("out", "up", "off", "away", "down")
+        if end > inner.end and phrase_at(words, end) is None:
+            return 0
+        if words[end].text in words_of.PRONOUNS or words_of.POSSESSIVES.get(words[end].text) == 3:
+            return 0
+        value = phrase_at(words, end) if words[end].kind == "word" else None
+        if value is not None and (value.owner == 1 or value.article or end > inner.end):
+            inner, end = value, value.end
+        elif words[end].kind == "word" and words[end].text not in (
+            words_of.PREPOSITIONS | words_of.CONJUNCTIONS | words_of.TIMES
+        ):
+            return 0  # "to stay motivated"
+    inside = words[inner.first : end]
+    if any(word.text in words_of.UNITS or word.text in words_of.TIMES for word in inside) or (
+        words[end - 1].text in words_of.VAGUE
+    ) or (inside[0].kind == "number" and len(inside) == 1):
+        return 0
+    if end < len(words) and (words[end].kind == "suffix" or words[end].text in words_of.BE or (
+        words[end].text in words_of.MODALS)):
+        return 0
+    return end
+
+
+def is_bare(words: Sequence[Word], phrase: Phrase) -> bool:
+    """Whether a phrase is a noun that nothing but praise or size modifies: "a great project"."""
+    if phrase.article == '"' or phrase.article[:1].isdigit():
+        return False
+    inside = words[phrase.first : phrase.end]
+    if inside[-1].capital or any(word.text in ("of", "'s") for word in inside):
+        return False
+    return all(word.text in words_of.PRAISE or word.text in words_of.ARTICLES
+               or word.text in words_of.ADVERBS for word in inside[:-1])
+
+
 def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
     end, joined = first, False
     while end < len(words) and end - first <= _MOST:
@@ -109,7 +173,8 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
                 break
         elif word.text == "of":
             if end == first or end + 1 >= len(words) or (
-                joined and not (words[end - 1].capital and words[end + 1].capital)
+                joined and not (words[end - 1].capital and words[
+                    min(end + 1 + (words[end + 1].text == "the"), len(words) - 1)].capital)
             ):
                 break
             title = words[end + 1].capital and end + 2 < len(words) and words[end + 2].capital

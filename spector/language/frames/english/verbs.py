@@ -168,7 +168,10 @@ spent_time_in | stay                       | in       | name    | past
     produce program promote propose publish reach record rent request rescue research \
     save schedule score sell send sew share shoot show sing sketch solve spot stream submit \
     tackle taste test throw trade translate upload wash witness break borrow bring pitch tour \
-    trim fly host run write draw hold spend pet feed | - | counted | past
+    assist defeat download edit grill inherit lease manage master mow nominate obtain \
+    oversee polish prepare rebuild recycle redecorate remodel repaint reserve revise roast sample \
+    sponsor stitch supervise survive unpack weave overcome restart | - | counted | past
+* | trim fly host run write draw hold spend pet feed | - | counted | past
 broke         | break injure hurt sprain   | -        | owned   | past
 quit          | quit leave                 | -        | owned   | past
 performed     | perform                    | -        | counted | past
@@ -184,9 +187,26 @@ met           | meet                       | -        | counted | past
 talked_to     | talk speak                 | to with  | counted | past
 gave          | give                       | -        | speech  | past
 checked_out   | check-out                  | -        | counted | past
-made          | set-up                     | -        | counted | past
+took          | take                       | -        | taken   | past
+works_on      | work                       | on       | doing   | now
+focuses_on    | focus concentrate          | on       | interest | now
+struggled_with | struggle                  | with     | interest | past
+learned_about | learn                      | about    | interest | past
+returned_from | return get-back come-back  | from     | counted | past
+talked_about  | talk                       | about    | interest | past
+looks_forward_to | look-forward            | to       | interest | now
+ran_into      | run                        | into     | counted | past
+cares_about   | care                       | about    | interest | now
+dreams_of     | dream                      | of about | interest | now
+looks_into    | look                       | into     | interest | now
+looks_for     | look                       | for      | counted | now
+listens_to    | listen                     | to       | liked   | now
+watched       | watch                      | -        | event   | past
+set_up        | set-up                     | -        | counted | past
 lives_with    | live                       | with     | counted |
 wants         | want                       | -        | counted | now
+admires       | admire                     | -        | counted | now
+manages       | manage supervise           | -        | counted | now
 misses        | miss                       | -        | counted | now
 recommends    | recommend                  | -        | work    | now
 believes_in   | believe                    | in       | liked   | now
@@ -225,16 +245,22 @@ enroll enrolls enrolled enrolled enrolling | know knows knew known knowing
 become becomes became become becoming | be is was been being | do does did done doing
 say says said said saying | eat eats ate eaten eating | drink drinks drank drunk drinking
 keep keeps kept kept keeping | think thinks thought thought thinking | see sees saw seen seeing
-find finds found found finding | feel feels felt felt feeling | give gives gave given giving
+come comes came come coming | find finds found found finding
+feel feels felt felt feeling | give gives gave given giving
 tell tells told told telling | set sets set set setting | open opens opened opened opening
 visit visits visited visited visiting | order orders ordered ordered ordering
 cook cooks cooked cooked cooking | design designs designed designed designing
+overcome overcomes overcame overcome overcoming | oversee oversees oversaw overseen overseeing
+weave weaves wove woven weaving | rebuild rebuilds rebuilt rebuilt rebuilding
+mow mows mowed mown mowing
 happen happens happened happened happening
 """
 
 #: verb and particle, written with a hyphen in the table
 PHRASAL: Final = {("grow", "up"): "grow-up", ("sign", "up"): "sign-up", ("pick", "up"): "pick-up",
-                  ("set", "up"): "set-up", ("check", "out"): "check-out", ("try", "out"): "try-out"}
+                  ("set", "up"): "set-up", ("check", "out"): "check-out", ("try", "out"): "try-out",
+                   ("get", "back"): "get-back", ("look", "forward"): "look-forward",
+                  ("come", "back"): "come-back"}
 
 
 class Form(NamedTuple):

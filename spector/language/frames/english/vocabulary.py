@@ -7,9 +7,9 @@ from typing import Final
 from spector.language.frames.statement import Modality, Tense
 
 __all__ = [
-    "ADVERBS", "ARTICLES", "BE", "CONDITIONS", "CONJUNCTIONS", "DO", "HAVE", "HEDGES",
-    "INTRODUCTIONS", "MODALS", "NUMBERS", "OPINIONS", "POSSESSIVES", "PREPOSITIONS", "PRONOUNS",
-    "QUESTIONS", "RELATIVES", "REPORTS", "STOPS", "TIMES", "UNITS", "VAGUE", "WEEKDAYS",
+    "ADVERBS", "ARTICLES", "BE", "CONDITIONS", "CONJUNCTIONS", "DO", "GENERAL", "HAVE", "HEDGES",
+    "INTRODUCTIONS", "MODALS", "NUMBERS", "OPINIONS", "POSSESSIVES", "PRAISE", "PREPOSITIONS",
+    "PRONOUNS", "QUESTIONS", "RELATIVES", "REPORTS", "STOPS", "TIMES", "UNITS", "VAGUE", "WEEKDAYS",
 ]
 
 ARTICLES: Final = frozenset("a an the".split())
@@ -122,6 +122,33 @@ VAGUE: Final = frozenset(
     decisions step steps journey passion courage confidence strength faith love joy
     peace happiness inspiration motivation appreciation gratitude connection connections
     message messages reminder vibe vibes scene view views atmosphere""".split()
+)
+#: nouns that take their meaning from what stands beside them: "project" of what, "group" of what
+GENERAL: Final = frozenset(
+    """project projects event events activity activities incident incidents occasion occasions
+    milestone milestones achievement accomplishment piece pieces item items object objects group
+    groups organization organizations organisation organisations association initiative program
+    programme programs campaign campaigns encounter encounters offer offers task tasks course
+    courses session sessions tour tours trip trips visit visits journey meeting meetings
+    gathering surprise method methods technique techniques tool tools product products device
+    devices gear resource resources material materials element elements detail details
+    aspect aspects area areas set sets series list lists collection collections version
+    versions form forms member members
+    stage phase situation situations role roles position positions gesture position class
+    classes place places spot spots creation creations adventure adventures names guests
+    discovery find tradition traditions point points section sections works picture pictures
+    photo photos person people folks kids story stories system systems idea""".split()
+)
+#: adjectives that judge or measure a thing and tell no kind of it
+PRAISE: Final = frozenset(
+    """big bigger huge small little tiny large great good nice cool awesome amazing fantastic
+    wonderful incredible lovely beautiful gorgeous pretty fun funny exciting interesting strong
+    tough rough hard easy crazy wild wicked new old other another different same similar such
+    first second third last next special unique unexpected personal major minor important
+    meaningful perfect favorite favourite delightful long short quick
+    real whole certain various own bad terrible awful horrible sad happy best better recent
+    few couple sweet cute epic rad sick super stunning memorable unforgettable
+    inspiring rewarding challenging difficult neat simple particular""".split()
 )
 HEDGES: Final = frozenset(
     """maybe perhaps probably possibly supposedly apparently presumably likely seemingly
