@@ -180,7 +180,7 @@ def test_the_argument_is_named(call: Callable[[Memory], object], named: str) -> 
 def test_anything_can_be_shown() -> None:
     assert shown("it's") == repr("it's")
     assert shown([1, {"a": (2, b"c")}]) == "[1, {'a': (2, b'c')}]"
-    assert shown(_Failing()) == said(_Failing()) == "a _Failing"
+    assert shown(_Failing()) == said(_Failing()) == "an object of type _Failing"
     for make in VALUES.values():
         assert len(shown(make())) <= 210
         assert len(said(make())) <= 210
