@@ -60,7 +60,9 @@ def test_a_found_hit_is_like_one_that_was_given_its_record() -> None:
     assert found().to_dict() == given().to_dict()
     assert found() != dataclasses.replace(given(), score=0.25)
     assert dataclasses.replace(found(), score=0.25).score == 0.25
-    assert dataclasses.asdict(found()).keys() == {"record", "score", "explainer", "also"}
+    assert dataclasses.asdict(found()).keys() == {
+        "record", "score", "explainer", "also", "payload", "via", "graph_distance", "conflicts",
+    }  # fmt: skip
     assert copy.copy(found()) == given()
     assert copy.deepcopy(found()) == given()
 

@@ -156,8 +156,8 @@ class Concepts(ItemFacet):
         if not known:
             return []
         table = np.stack(codes).astype(np.float32)
-        norms = np.linalg.norm(table, axis=1) * np.linalg.norm(cue)
-        likeness = table @ cue / np.maximum(norms, 1e-12)
+        norms = np.sqrt(np.square(table).sum(axis=1) * np.square(cue).sum())
+        likeness = (table * cue).sum(axis=1) / np.maximum(norms, 1e-12)  # not through BLAS
         return sorted(
             ((each, float(value)) for each, value in zip(known, likeness, strict=True)),
             key=lambda each: (-each[1], each[0]),

@@ -12,9 +12,11 @@ from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
-    Reading,
     checked_part,
     is_single_valued,
+)
+from spector.knowledge.reading import (
+    Reading,
     is_user_said,
     plan_reading,
     read_text,

@@ -71,13 +71,6 @@ from spector.knowledge.procedures import (
     tools_of,
 )
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
-from spector.knowledge.reading import (
-    Reading,
-    is_user_said,
-    plan_reading,
-    read_text,
-    with_names,
-)
 from spector.knowledge.statistics import ENOUGH, assess, certainty
 from spector.language.words import concept_key, entity_uri, fact_key, folded, normalized_tokens
 from spector.store.payloads import PAYLOAD_FACETS, decode, encode
@@ -96,7 +89,6 @@ __all__ = [
     "KnowledgeReader",
     "New",
     "ProcedureToAdd",
-    "Reading",
     "assess",
     "certainty",
     "checked_pair",
@@ -118,7 +110,6 @@ __all__ = [
     "folded",
     "ids_in",
     "is_single_valued",
-    "is_user_said",
     "layer_name",
     "layer_of",
     "learned_procedure",
@@ -140,7 +131,6 @@ __all__ = [
     "plan_other_user",
     "plan_outcome",
     "plan_procedure",
-    "plan_reading",
     "plan_reference",
     "plan_reinforcement",
     "plan_restated_figure",
@@ -152,9 +142,7 @@ __all__ = [
     "procedure_score",
     "procedure_text",
     "property_name",
-    "read_text",
     "references_of",
     "sentence",
     "tools_of",
-    "with_names",
 ]

@@ -29,6 +29,8 @@ _FAVOUR: Final = 1.1
 _USUAL: Final = PARAMS[Intent.FACTUAL].lexical_weight / PARAMS[Intent.FACTUAL].vector_weight
 #: fewer hits of a mode are filled up by likeness
 LEAST_HITS: Final = 3
+#: the mode of recalls that ask for none: a cue by its meaning
+_BY_MEANING: Final = "semantic"
 
 
 def intent_in(
@@ -136,7 +138,7 @@ def apply_mode(request: RecallRequest, options: ParsedOptions) -> RecallRequest:
         raise InvalidInputError(
             f"seed is given, and mode is {mode}", hint='pass mode="graph", or leave seed out'
         )
-    if mode == "semantic":
+    if mode == _BY_MEANING:
         return semantic(request)
     if mode == "graph" or options.seed is not None:
         if options.seed is None:

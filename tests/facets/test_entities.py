@@ -13,7 +13,7 @@ import pytest
 
 import spector
 from spector import InvalidInputError, Memory, StoreReadOnlyError, UnknownRecordError
-from spector.knowledge import read_text
+from spector.knowledge.reading import read_text
 from tests.fakes import FakeEmbedder
 
 

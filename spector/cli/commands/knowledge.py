@@ -90,8 +90,13 @@ def add_graph(commands: Any) -> None:
     )
     parser.add_argument("--to", type=record_id, metavar="ID", help="show the best path to a memory")
     drawing = parser.add_mutually_exclusive_group()
-    drawing.add_argument("--dot", action="store_true", help="print the graph for Graphviz")
-    drawing.add_argument("--svg", action="store_true", help="print a drawing as SVG")
+    drawing.add_argument(
+        "--dot", action="store_const", const="dot", dest="drawing",
+        help="print the graph for Graphviz",
+    )
+    drawing.add_argument(
+        "--svg", action="store_const", const="svg", dest="drawing", help="print a drawing as SVG"
+    )
     add_json(parser)
     parser.set_defaults(run=run_graph)
 
@@ -108,11 +113,11 @@ def run_graph(args: argparse.Namespace, console: Console) -> int:
             edges = _around(memory, args)
         ids = sorted({args.id, *(end for each in edges for end in (each.source, each.target))})
         texts = {each: memory.get(each).text for each in ids}
-    if args.dot or args.svg:
+    if args.drawing is not None:
         from spector.cli.drawing import dot, svg
 
         labels = {each: _label(text) for each, text in texts.items()}
-        console.lines((dot if args.dot else svg)(labels, edges, args.id))
+        console.lines((dot if args.drawing == "dot" else svg)(labels, edges, args.id))
         return 0 if edges else 1
     console.document({"id": args.id, "edges": [each.to_dict() for each in edges]})
     if not edges:

@@ -1,0 +1,13 @@
+"""What a text says and mentions, as changes of what is known; loaded when a text is read."""
+
+from __future__ import annotations
+
+from spector.knowledge.reading.texts import (
+    Reading,
+    is_user_said,
+    plan_reading,
+    read_text,
+    with_names,
+)
+
+__all__ = ["Reading", "is_user_said", "plan_reading", "read_text", "with_names"]
