@@ -62,10 +62,7 @@ def __getattr__(name: str) -> Any:
         suggestions = importlib.import_module("spector.messages.suggestions")
         raise suggestions.no_attribute("spector", name, __all__)
     with _said_as_memory_error():
-        try:
         value = getattr(importlib.import_module(home), name)
-    except SystemError as error:  # how CPython 3.11 reports an import that lacks memory
-        raise MemoryError(f"too little memory to load {home}") from error
     globals()[name] = value
     return value
 

@@ -16,6 +16,8 @@ __all__ = ["is_short_of_memory", "said_as_memory_error"]
 _WORDS = (
     "failed to map segment", "cannot allocate memory", "bad alloc", "bad_alloc", "out of memory",
     "cannot create shared object descriptor", "can't start new thread",
+    # how CPython 3.11 reports an import for which there is no memory
+    "error return without exception set",
 )
 
 
@@ -34,7 +36,7 @@ def said_as_memory_error() -> Iterator[None]:
     """Raise a MemoryError where loading a library fails for lack of memory."""
     try:
         yield
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, SystemError) as error:
         if not is_short_of_memory(error):
             raise
         raise MemoryError(f"too little memory: {error}") from error
