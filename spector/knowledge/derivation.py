@@ -7,7 +7,6 @@ stays, and so do learnings, procedures and concepts that a caller made.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +14,7 @@ from spector.knowledge.changes import Changes
 from spector.knowledge.merges import entity_of_mention
 from spector.knowledge.reader import KnowledgeReader, ids_in
 from spector.language.words import folded
+from spector.store.payloads import compact_json
 
 __all__ = ["Derived", "derived_of", "plan_new_words", "plan_other_user"]
 
@@ -134,7 +134,7 @@ def plan_other_user(
         if item is None:
             item = changes.new_item()
             own = {name: about[name] for name in ("uri", "name", "type")}
-            text = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
+            text = compact_json(own)
             changes.put("item", item_id=item, sort="entity", scope=scope, json=text)
             name = folded(about["name"])
             changes.put("name", scope=scope, sort="entity", folded=name, id=item)

@@ -6,13 +6,13 @@ alias leads to the entity that it is another name of.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import entity_uri, folded
+from spector.store.payloads import compact_json
 
 __all__ = ["ENTITY_NAMES", "plan_alias", "plan_mentions", "plan_merge", "plan_split"]
 
@@ -49,7 +49,7 @@ def plan_mentions(
         if item is None:
             item = made[key] = changes.new_item()
             about = {"uri": entity_uri(name, kind), "name": name, "type": kind}
-            changes.put("item", item_id=item, sort="entity", scope=scope, json=_compact(about))
+            changes.put("item", item_id=item, sort="entity", scope=scope, json=compact_json(about))
             changes.put("name", scope=scope, sort="entity", folded=key, id=item)
         if item not in out:
             out.append(item)
@@ -85,7 +85,7 @@ def plan_merge(reader: KnowledgeReader, changes: Changes, kept: int, gone: int) 
     }  # fmt: skip
     about = about | {"merged": [*about.get("merged", []), merged]}
     changes.put(
-        "item", item_id=kept, sort="entity", scope=items[kept]["scope"], json=_compact(about)
+        "item", item_id=kept, sort="entity", scope=items[kept]["scope"], json=compact_json(about)
     )
     changes.forget.add(gone)
 
@@ -100,9 +100,9 @@ def plan_split(reader: KnowledgeReader, changes: Changes, entity: int) -> New | 
     about = {name: value for name, value in row["json"].items() if name != "merged"}
     if merged:
         about["merged"] = merged
-    changes.put("item", item_id=entity, sort="entity", scope=scope, json=_compact(about))
+    changes.put("item", item_id=entity, sort="entity", scope=scope, json=compact_json(about))
     item = changes.new_item()
-    changes.put("item", item_id=item, sort="entity", scope=scope, json=_compact(last["item"]))
+    changes.put("item", item_id=item, sort="entity", scope=scope, json=compact_json(last["item"]))
     for sort, name in last["names"]:
         changes.drop("name", scope, "alias", name, entity)
         changes.put("name", scope=scope, sort=sort, folded=name, id=item)
@@ -118,6 +118,3 @@ def plan_split(reader: KnowledgeReader, changes: Changes, entity: int) -> New | 
         changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
     return item
 
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

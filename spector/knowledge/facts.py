@@ -7,7 +7,6 @@ stays in the history.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +15,7 @@ from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import fact_key, folded
+from spector.store.payloads import compact_json
 
 __all__ = [
     "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction",
@@ -166,7 +166,7 @@ def contradiction(
 
 def _with(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """A row that was read, as it is written again."""
-    return {**row, "json": _compact(row["json"]), **changed}
+    return {**row, "json": compact_json(row["json"]), **changed}
 
 
 def _details(fact: FactToAdd) -> str:
@@ -180,7 +180,7 @@ def _details(fact: FactToAdd) -> str:
     if fact.spans:
         said["spans"] = [list(each) for each in fact.spans]
     said |= fact.about
-    return _compact(said)
+    return compact_json(said)
 
 
 def _tie(
@@ -200,9 +200,6 @@ def _edge(
         "confidence": weight, "origin": origin, "created_ms": now_ms, "note": None,
     }  # fmt: skip
 
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def fact_steps(

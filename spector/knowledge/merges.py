@@ -7,12 +7,12 @@ the entity itself, it goes on as the one that was merged into it last.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from spector.knowledge.changes import Changes
 from spector.knowledge.reader import KnowledgeReader, ids_in
+from spector.store.payloads import compact_json
 
 __all__ = ["entity_of_mention", "plan_lost_mentions"]
 
@@ -38,7 +38,7 @@ def plan_lost_mentions(
         about, names = _reduced(row["json"], counts, before, frozenset(gone))
         if about == row["json"]:
             continue
-        text = json.dumps(about, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = compact_json(about)
         changes.put("item", item_id=item, sort="entity", scope=row["scope"], json=text)
         after = {(sort, folded) for sort, folded in names}
         for sort, folded in before:

@@ -11,6 +11,7 @@ from spector.records import Edge, RelationKind
 from spector.store.payloads import (
     Connection,
     PayloadTable,
+    compact_json,
     count_of,
     decode,
     edge_columns,
@@ -248,9 +249,7 @@ def edge_of(row: Mapping[str, Any]) -> Edge:
 
 def edge_row(edge: Edge, created_ms: int) -> dict[str, Any]:
     """The row of an edge."""
-    note = None if edge.note is None else json.dumps(
-        dict(edge.note), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
+    note = None if edge.note is None else compact_json(dict(edge.note))
     return {
         "source_id": edge.source, "kind": edge.kind, "target_id": edge.target,
         "weight": edge.weight, "confidence": edge.confidence, "origin": edge.origin,

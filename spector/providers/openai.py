@@ -6,9 +6,7 @@ are off, so that ``Retry`` below is the only policy.
 
 from __future__ import annotations
 
-import os
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +18,8 @@ from numpy.typing import NDArray
 from spector.clock import SystemClock, to_ms
 from spector.errors import EmbeddingError, InvalidInputError
 from spector.messages import shown
-from spector.process import said_as_memory_error
 from spector.providers.byte_pairs import count_tokens, split_windows
+from spector.providers.openai_client import KEY_HINT, OpenAIConnection
 from spector.providers.validate import check_texts, unit_rows
 
 __all__ = ["OpenAIEmbedder", "Retry"]
@@ -44,7 +42,7 @@ _JITTER: Final = random.SystemRandom().random
 
 _HINTS: Final = {
     400: "the server refused the request; check model and dimensions",
-    401: "check the key: api_key= or the environment variable OPENAI_API_KEY",
+    401: KEY_HINT,
     403: "this key may not use this model; check the project's permissions",
     404: "check model= and base_url=",
     429: "the rate limit is reached; wait, raise max_retries, or embed fewer texts at a time",
@@ -97,13 +95,7 @@ class OpenAIEmbedder:
                 f"expected 1..{MAX_INPUTS}, at least 0, and more than 0"
             )
         self._batch_size = batch_size
-        self._timeout_s = timeout_s
-        self._api_key = api_key
-        self._base_url = base_url
-        self._given_client = client
-        self._made_client: Any = None
-        self._pid = 0
-        self._lock = threading.Lock()
+        self._connection = OpenAIConnection(api_key, base_url, timeout_s, client, EmbeddingError)
         self._retry = Retry(max_retries, sleep, jitter)
 
     @property
@@ -145,7 +137,7 @@ class OpenAIEmbedder:
 
     def _request(self, inputs: list[str]) -> NDArray[np.float32]:
         """Send a request; retry until it succeeds, fails for good, or retries run out."""
-        client = self._client()
+        client = self._connection.client()
         extra: dict[str, Any] = {"dimensions": self._dim} if self._send_dimensions else {}
 
         def attempt() -> Any:
@@ -155,54 +147,18 @@ class OpenAIEmbedder:
             answer = self._retry.run(attempt)
         except EmbeddingError as error:
             raise self._without_key(error) from (
-                error.__cause__ if self._key() not in str(error) else None
+                error.__cause__ if self._connection.key() not in str(error) else None
             )
         return unit_rows(
             _ordered(answer, len(inputs)), rows=len(inputs), dim=self._dim, source=self._model
         )
 
-    def _key(self) -> str:
-        """The key in use; without one, a text that no message contains."""
-        given = self._given_client
-        key = getattr(given, "api_key", None) if given is not None else self._api_key
-        return key or os.environ.get("OPENAI_API_KEY") or "\0"
-
     def _without_key(self, error: EmbeddingError) -> EmbeddingError:
         """Remove the key from an error: servers quote it, and errors are logged."""
-        if self._key() not in str(error):
+        key = self._connection.key()
+        if key not in str(error):
             return error
-        return EmbeddingError(error.message.replace(self._key(), "[the key]"), hint=error.hint)
-
-    def _client(self) -> Any:
-        """The client; made again in a forked child, which must not share its parent's sockets."""
-        with self._lock:
-            if self._made_client is None or self._pid != os.getpid():
-                self._made_client = self._make_client()
-                self._pid = os.getpid()
-            return self._made_client
-
-    def _make_client(self) -> Any:
-        given = self._given_client
-        if given is not None:
-            return given.with_options(max_retries=0, timeout=self._timeout_s)
-        try:
-            with said_as_memory_error():
-                import openai
-        except ImportError as error:
-            raise EmbeddingError(
-                f"the openai client cannot be loaded: {error}", hint="pip install openai"
-            ) from error
-        try:
-            return openai.OpenAI(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                timeout=self._timeout_s,
-                max_retries=0,
-            )
-        except Exception as error:  # a missing key, a malformed URL
-            raise EmbeddingError(
-                f"the openai client cannot be made: {error}", hint=_HINTS[401]
-            ) from error
+        return EmbeddingError(error.message.replace(key, "[the key]"), hint=error.hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import random
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 from spector.errors import EmbeddingError, InvalidInputError, LLMError
 from spector.messages import shown
-from spector.process import said_as_memory_error
 from spector.providers.openai import Retry
+from spector.providers.openai_client import OpenAIConnection
 
 __all__ = ["OpenAILLM"]
 
 _JITTER: Final = random.SystemRandom().random
-_KEY_HINT: Final = "check the key: api_key= or the environment variable OPENAI_API_KEY"
 
 
 class OpenAILLM:
@@ -58,13 +55,7 @@ class OpenAILLM:
                 hint="pass at least 0, and more than 0",
             )
         self.model_id = model.strip()
-        self._api_key = api_key
-        self._base_url = base_url
-        self._timeout_s = timeout_s
-        self._given_client = client
-        self._made_client: Any = None
-        self._pid = 0
-        self._lock = threading.Lock()
+        self._connection = OpenAIConnection(api_key, base_url, timeout_s, client, LLMError)
         self._retry = Retry(max_retries, sleep, jitter, wanted="answer")
 
     def complete(
@@ -80,7 +71,7 @@ class OpenAILLM:
         Raises:
             LLMError: The server failed, or answered without a text.
         """
-        client = self._client()
+        client = self._connection.client()
         extra: dict[str, Any] = {"response_format": {"type": "json_object"}} if json else {}
 
         def attempt() -> Any:
@@ -95,7 +86,7 @@ class OpenAILLM:
         try:
             answer = self._retry.run(attempt)
         except EmbeddingError as error:
-            key = self._key()
+            key = self._connection.key()
             cause = error.__cause__ if key not in str(error) else None
             raise LLMError(error.message.replace(key, "[the key]"), hint=error.hint) from cause
         try:
@@ -112,37 +103,3 @@ class OpenAILLM:
                 hint="raise max_tokens, or use another model",
             )
         return text
-
-    def _key(self) -> str:
-        """The key in use; without one, a text that no message contains."""
-        given = self._given_client
-        key = getattr(given, "api_key", None) if given is not None else self._api_key
-        return key or os.environ.get("OPENAI_API_KEY") or "\0"
-
-    def _client(self) -> Any:
-        """The client; made again in a forked child, which must not share its parent's sockets."""
-        with self._lock:
-            if self._made_client is None or self._pid != os.getpid():
-                self._made_client = self._make_client()
-                self._pid = os.getpid()
-            return self._made_client
-
-    def _make_client(self) -> Any:
-        given = self._given_client
-        if given is not None:
-            return given.with_options(max_retries=0, timeout=self._timeout_s)
-        try:
-            with said_as_memory_error():
-                import openai
-            return openai.OpenAI(
-                api_key=self._api_key, base_url=self._base_url, timeout=self._timeout_s,
-                max_retries=0,
-            )
-        except ImportError as error:
-            raise LLMError(
-                f"the openai client cannot be loaded: {error}", hint="pip install openai"
-            ) from error
-        except Exception as error:  # a missing key, a malformed URL
-            raise LLMError(
-                f"the openai client cannot be made: {error}", hint=_KEY_HINT
-            ) from error

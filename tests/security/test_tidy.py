@@ -24,7 +24,7 @@ from tests.embed.wire import Reply, WireServer
 from tests.test_layers import MODULES, REPO
 
 #: the one module that may talk to a server, through the client library that it imports late
-MAY_TALK = ("spector/providers/openai.py", "spector/providers/openai_llm.py")
+MAY_TALK = ("spector/providers/openai.py", "spector/providers/openai_client.py")
 NETWORK = frozenset(
     "aiohttp asyncio ftplib http httplib2 httpx imaplib nntplib openai poplib requests smtplib "
     "socket socketserver ssl telnetlib urllib3 websockets xmlrpc".split()

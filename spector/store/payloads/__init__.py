@@ -21,7 +21,14 @@ from spector.store.payloads.rows import (
 )
 from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
-from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode, encode, words_in
+from spector.store.payloads.sorts import (
+    PAYLOAD_FACETS,
+    SORTS,
+    compact_json,
+    decode,
+    encode,
+    words_in,
+)
 from spector.store.payloads.tables import Column, PayloadTable
 from spector.store.payloads.words import owned_rows, words_of_row
 
@@ -34,6 +41,7 @@ __all__ = [
     "Column",
     "Connection",
     "PayloadTable",
+    "compact_json",
     "count_of",
     "damaged_row",
     "decode",

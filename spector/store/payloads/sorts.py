@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from spector.errors import InvalidInputError
 
-__all__ = ["PAYLOAD_FACETS", "SORTS", "Field", "decode", "encode", "words_in"]
+__all__ = ["PAYLOAD_FACETS", "SORTS", "Field", "compact_json", "decode", "encode", "words_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,11 @@ PAYLOAD_FACETS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
+def compact_json(value: Any) -> str:
+    """JSON as rows of knowledge keep it."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def encode(sort: str, values: Mapping[str, Any]) -> str:
     """Compact JSON of a payload, without what is at its default.
 
@@ -176,7 +181,7 @@ def encode(sort: str, values: Mapping[str, Any]) -> str:
             )
         kept[name] = value
     try:
-        return json.dumps(kept, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return compact_json(kept)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInputError(
             f"this {sort} cannot be written as JSON: {error}",
