@@ -31,7 +31,8 @@ _HOMES = {
         " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError SpectorError"
         " StateTransitionError StoreClosedError StoreError StoreExistsError StoreFailedError"
         " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
-        " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownTierError",
+        " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownRelationError"
+        " UnknownTierError",
     "spector.kernel.contract.evidence": "Ranking",
     "spector.kernel.contract.profile": "Curve PROFILES ScoringProfile",
     "spector.layout": "Category Flag Modality PartitionState TierCode",

@@ -132,6 +132,9 @@ from spector.errors import (
     UnknownRecordError as UnknownRecordError,
 )
 from spector.errors import (
+    UnknownRelationError as UnknownRelationError,
+)
+from spector.errors import (
     UnknownTierError as UnknownTierError,
 )
 from spector.kernel.contract import (
