@@ -44,7 +44,10 @@ _HOMES = {
     "spector.recall.options": "RecallOptions",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
+    "spector.records.knowledge": "Episode",
     "spector.records.memory": "MemoryRecord",
+    "spector.records.observation":
+        "Density Emotion Importance Note ObserveResult ObservedUnit Reference",
     "spector.records.reports":
         "BackupReport CheckReport CompactionReport ForgetReport Loss Problem ReflectReport"
         " RepairReport UserSummary",

@@ -217,6 +217,15 @@ from spector.records import (
     CompactionReport as CompactionReport,
 )
 from spector.records import (
+    Density as Density,
+)
+from spector.records import (
+    Emotion as Emotion,
+)
+from spector.records import (
+    Episode as Episode,
+)
+from spector.records import (
     ErasureReceipt as ErasureReceipt,
 )
 from spector.records import (
@@ -232,16 +241,31 @@ from spector.records import (
     HitList as HitList,
 )
 from spector.records import (
+    Importance as Importance,
+)
+from spector.records import (
     Loss as Loss,
 )
 from spector.records import (
     MemoryRecord as MemoryRecord,
 )
 from spector.records import (
+    Note as Note,
+)
+from spector.records import (
+    ObservedUnit as ObservedUnit,
+)
+from spector.records import (
+    ObserveResult as ObserveResult,
+)
+from spector.records import (
     Problem as Problem,
 )
 from spector.records import (
     Purged as Purged,
+)
+from spector.records import (
+    Reference as Reference,
 )
 from spector.records import (
     ReflectReport as ReflectReport,

@@ -296,6 +296,16 @@ class Episode:
     novelty: float | None = None
     run_id: str | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "objects": list(self.objects), "people": list(self.people), "goal": self.goal,
+            "context": None if self.context is None else dict(self.context),
+            "decision": self.decision, "decision_confidence": self.decision_confidence,
+            "tool": self.tool, "success": self.success, "salience": self.salience,
+            "novelty": self.novelty, "run_id": self.run_id,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percept:

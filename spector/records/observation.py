@@ -1,0 +1,322 @@
+"""What observing a message decided: each stage, by which rule, with which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from spector.records.graph import Edge
+from spector.records.knowledge import Episode
+from spector.records.memory import MemoryRecord, shortened
+
+__all__ = [
+    "Density", "Emotion", "Episode", "Importance", "Note", "ObserveResult", "ObservedUnit",
+    "Reference",
+]
+
+#: characters before the words of a stage
+_MARGIN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion:
+    """How a message feels, and the words that say so."""
+
+    #: -1..1: from unpleasant to pleasant
+    valence: float = 0.0
+    #: 0..1: from calm to excited
+    arousal: float = 0.0
+    #: joy, anger, fear, sadness, surprise or disgust; None without a sign of any
+    category: str | None = None
+    evidence: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "valence": self.valence, "arousal": self.arousal, "category": self.category,
+            "evidence": list(self.evidence),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """How much a message says: what it names, states, dates and corrects."""
+
+    entities: int = 0
+    facts: int = 0
+    temporal: int = 0
+    corrections: int = 0
+
+    @property
+    def score(self) -> int:
+        """The sum of the four counts."""
+        return self.entities + self.facts + self.temporal + self.corrections
+
+    def to_dict(self) -> dict[str, int]:
+        """As JSON writes it."""
+        return {
+            "entities": self.entities, "facts": self.facts, "temporal": self.temporal,
+            "corrections": self.corrections, "score": self.score,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One annotation: the span of a text that was not said, and what it says."""
+
+    start: int
+    end: int
+    #: ``reference``, ``subject`` or ``date``
+    kind: str
+    value: str
+
+    def to_list(self) -> list[Any]:
+        """As a row keeps it: start, end, kind, value."""
+        return [self.start, self.end, self.kind, self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A word that stands for a name, and the names that it may stand for."""
+
+    word: str
+    #: where the word begins in the message
+    start: int
+    #: (name, score), the best first
+    candidates: tuple[tuple[str, float], ...] = ()
+    #: the name that was sure enough to be annotated
+    chosen: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "word": self.word, "start": self.start, "chosen": self.chosen,
+            "candidates": [list(each) for each in self.candidates],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """The channels that make up how much something matters."""
+
+    #: how unlike everything that is known, 0..1
+    novelty: float = 0.0
+    #: how exciting or alarming, 0..1
+    arousal: float = 0.0
+    #: how useful memories of its class and its neighbours are, 0..1
+    reward: float = 0.0
+    #: how close to what is being talked about, 0..1
+    attention: float = 0.5
+    #: factor of the weighted sum
+    boost: float = 1.0
+    #: the importance, 0..1
+    composite: float = 0.0
+    #: critical, high, normal or low
+    priority: str = "low"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.composite:.3f}, {self.priority} (novelty {self.novelty:.2f}, "
+            f"arousal {self.arousal:.2f}, reward {self.reward:.2f}, "
+            f"attention {self.attention:.2f}; boost {self.boost:.2f})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedUnit:
+    """One statement of a message that may become a memory, and what became of it."""
+
+    #: with annotations, as it is kept
+    text: str
+    #: without them, as it was said
+    said: str
+    #: ``create``, ``update``, ``supersede``, ``reinforce`` or ``skip``
+    action: str
+    #: ``elaborates`` or ``contradicts``: created, with this edge to ``nearest``
+    relation: str | None = None
+    #: the memory that was made or strengthened; None after a skip and in a dry run
+    record: MemoryRecord | None = None
+    #: greatest cosine to a memory that is known
+    likeness: float | None = None
+    #: id of the memory that decided
+    nearest: int | None = None
+    #: the rule of the gate that decided
+    rule: str = ""
+    references: tuple[Reference, ...] = ()
+    notes: tuple[Note, ...] = ()
+    importance: Importance = field(default_factory=Importance)
+    #: ids of the facts that it states
+    facts: tuple[int, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    #: ids of the memories that it took the place of
+    superseded: tuple[int, ...] = ()
+    #: weak enough to be strengthened by an important memory that follows in the session
+    tagged: bool = False
+    flashbulb: bool = False
+    valid_until: datetime | None = None
+    entities: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        until = None if self.valid_until is None else self.valid_until.isoformat()
+        return {
+            "text": self.text, "said": self.said, "action": self.action,
+            "relation": self.relation, "id": None if self.record is None else self.record.id,
+            "likeness": self.likeness, "nearest": self.nearest, "rule": self.rule,
+            "references": [each.to_dict() for each in self.references],
+            "notes": [each.to_list() for each in self.notes],
+            "importance": self.importance.to_dict(), "facts": list(self.facts),
+            "edges": [each.to_dict() for each in self.edges],
+            "superseded": list(self.superseded), "tagged": self.tagged,
+            "flashbulb": self.flashbulb, "valid_until": until, "entities": list(self.entities),
+        }  # fmt: skip
+
+    def stages(self) -> Iterator[tuple[str, str]]:
+        """Name and outcome of each stage that this unit went through."""
+        yield "formation", _formation(self)
+        yield "gate", _gate(self)
+        yield "importance", str(self.importance)
+        if self.flashbulb:
+            yield "flashbulb", "pinned, kept as vividly as it was told"
+        if self.valid_until is not None:
+            yield "ends", f"{self.valid_until:%Y-%m-%d %H:%M}"
+        if self.tagged:
+            yield "tag", "weak; an important memory of this session would strengthen it"
+        if self.edges:
+            yield "relations", ", ".join(f"{each.kind} {_other(each, self)}" for each in self.edges)
+        if self.facts:
+            yield "facts", ", ".join(map(str, self.facts))
+        if self.record is not None:
+            yield "memory", f"{self.record.id}: {shortened(self.record.text)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObserveResult:
+    """What observing one message decided, stage by stage. True when something was stored."""
+
+    entry_id: str
+    stored: bool
+    #: why nothing was stored, "" otherwise
+    reason: str = ""
+    #: name of the filter that stopped the message
+    filter: str | None = None
+    #: fact, preference, decision, correction, plan, rule, entity, other; or smalltalk, question,
+    #: request, code, injection
+    kind: str = "other"
+    density: Density | None = None
+    #: name of the category of its memories
+    category: str = "other"
+    class_confidence: float = 0.0
+    entities: tuple[str, ...] = ()
+    emotion: Emotion = field(default_factory=Emotion)
+    units: tuple[ObservedUnit, ...] = ()
+    #: ids of weak memories that this message strengthened
+    captured: tuple[int, ...] = ()
+    #: tasks for which a model failed, so that the rules decided
+    fallbacks: tuple[str, ...] = ()
+    elapsed_ms: float = 0.0
+    dry_run: bool = False
+
+    @property
+    def records(self) -> tuple[MemoryRecord, ...]:
+        """The memories that were made or strengthened, each once."""
+        found = {each.record.id: each.record for each in self.units if each.record is not None}
+        return tuple(found.values())
+
+    def __bool__(self) -> bool:
+        return self.stored
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "entry_id": self.entry_id, "stored": self.stored, "reason": self.reason,
+            "filter": self.filter, "kind": self.kind, "category": self.category,
+            "density": None if self.density is None else self.density.to_dict(),
+            "class_confidence": self.class_confidence, "entities": list(self.entities),
+            "emotion": self.emotion.to_dict(),
+            "units": [each.to_dict() for each in self.units], "captured": list(self.captured),
+            "fallbacks": list(self.fallbacks), "elapsed_ms": self.elapsed_ms,
+            "dry_run": self.dry_run,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [self._summary()]
+        lines += [_line(name, said) for name, said in self._stages()]
+        for number, unit in enumerate(self.units, 1):
+            if len(self.units) > 1:
+                lines.append(f"  unit {number}: {shortened(unit.said)}")
+            lines += [_line(name, said) for name, said in unit.stages()]
+        if self.captured:
+            lines.append(_line("captured", ", ".join(map(str, self.captured))))
+        if self.fallbacks:
+            lines.append(_line("fallbacks", ", ".join(self.fallbacks)))
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        if not self.units:
+            return f"nothing stored: {self.reason or 'nothing to store'}"
+        done = ", ".join(each.action for each in self.units)
+        would = "would " if self.dry_run else ""
+        if not self.stored and not self.dry_run:
+            return f"nothing stored: {self.reason} ({done})"
+        return f"{would}{done}"
+
+    def _stages(self) -> Iterator[tuple[str, str]]:
+        yield "filters", "passed" if self.filter is None else f"stopped by {self.filter}"
+        if self.filter is None or self.class_confidence:
+            sure = f" ({self.class_confidence:.2f})" if self.class_confidence else ""
+            yield "class", f"{self.kind}{sure}, category {self.category}"
+        if self.entities:
+            yield "entities", ", ".join(self.entities)
+        if self.density is not None:
+            each = self.density
+            yield "density", (
+                f"{each.score} (entities {each.entities}, facts {each.facts}, "
+                f"temporal {each.temporal}, corrections {each.corrections})"
+            )
+        if self.units or self.emotion.category is not None:
+            felt = self.emotion
+            feeling = "" if felt.category is None else f", {felt.category}"
+            yield "emotion", f"valence {felt.valence:+.2f}, arousal {felt.arousal:.2f}{feeling}"
+
+
+def _line(name: str, said: str) -> str:
+    return f"    {name:<{_MARGIN}}{said}"
+
+
+def _formation(unit: ObservedUnit) -> str:
+    notes = ", ".join(f"[{each.value}]" for each in unit.notes)
+    open_words = [each.word for each in unit.references if each.chosen is None]
+    said = f"notes {notes}" if notes else "as said"
+    return f"{said}; left open: {', '.join(open_words)}" if open_words else said
+
+
+def _gate(unit: ObservedUnit) -> str:
+    like = ""
+    if unit.likeness is not None and unit.nearest is not None:
+        like = f", likeness {unit.likeness:.2f} to {unit.nearest}"
+    named = "" if unit.relation is None else f", {unit.relation}"
+    gone = f" of {', '.join(map(str, unit.superseded))}" if unit.superseded else ""
+    return f"{unit.action}{gone}{named} by rule {unit.rule or 'none'}{like}"
+
+
+def _other(edge: Edge, unit: ObservedUnit) -> int:
+    own = None if unit.record is None else unit.record.id
+    return edge.target if edge.source == own else edge.source
+
+
+def note_of(value: Any) -> Note:
+    """A note as a row keeps it."""
+    start, end, kind, said = value
+    return Note(int(start), int(end), str(kind), str(said))
+
+
+def notes_of(payload: Mapping[str, Any] | None) -> tuple[Note, ...]:
+    """The notes in the details of an observed memory."""
+    return () if payload is None else tuple(note_of(each) for each in payload.get("notes") or ())
