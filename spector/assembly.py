@@ -50,6 +50,7 @@ from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 from spector.upkeep import Keeper, has_one_user
 from spector.write import (
     Changer,
+    ConceptExtractor,
     Forgetter,
     KnowledgeWriter,
     Speakers,
@@ -205,7 +206,7 @@ def _make_parts(
         writer=writer, updater=Updater(context, writer, note_writes=note_writes),
         changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
-        knowledge=knowledge,
+        knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
         recaller=recaller, keeper=keeper, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
     )

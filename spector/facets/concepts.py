@@ -25,7 +25,6 @@ from spector.knowledge import (
     concept_text,
     concepts_named,
     concepts_with,
-    elements_of,
     folded,
     layer_name,
     plan_concept,
@@ -35,18 +34,23 @@ from spector.knowledge import (
     plan_without_reference,
     references_of,
 )
-from spector.layout import HEADER_BYTES, Category, Flag
+from spector.layout import Category, Flag
 from spector.process import verb
 from spector.providers import embedded
 from spector.records import Concept, MemoryRecord, Percept, Statistic
 from spector.store.catalog import Scope
-from spector.store.core import current_image
-from spector.write import Memories, Named, Prepared, UnpreparedError
+from spector.write import (
+    SAME_CONCEPT,
+    Memories,
+    Named,
+    Prepared,
+    UnpreparedError,
+    codes_of,
+    cosines,
+)
 
 __all__ = ["Concepts"]
 
-#: concepts whose words are as alike as this are one
-_SAME = 0.92
 #: categories of concepts that are patterns; others are things
 _PATTERNS = frozenset({"causal_pattern", "operational_pattern"})
 
@@ -132,7 +136,7 @@ class Concepts(ItemFacet):
         if not others or self._parts.embedder is None:
             return None
         best = self._likeness(text, others)[:1]
-        return best[0][0] if best and best[0][1] >= _SAME else None
+        return best[0][0] if best and best[0][1] >= SAME_CONCEPT else None
 
     def _likeness(self, text: str, ids: Collection[int]) -> list[tuple[int, float]]:
         """Cosine of each concept's words with a text, the most alike first.
@@ -146,20 +150,9 @@ class Concepts(ItemFacet):
                 hint="open it with an embedder, or use find()",
             )
         cue: NDArray[np.float32] = embedded(self._parts.embedder, [text])[0]
-        store, dim = self._parts.store, self._parts.dim
-        known, codes = [], []
-        for row in store.catalog.fetch(sorted(ids)).values():
-            found = current_image(store, row)
-            if found is not None:
-                known.append(row.id)
-                codes.append(found[1][HEADER_BYTES : HEADER_BYTES + dim].view(np.int8))
-        if not known:
-            return []
-        table = np.stack(codes).astype(np.float32)
-        norms = np.sqrt(np.square(table).sum(axis=1) * np.square(cue).sum())
-        likeness = (table * cue).sum(axis=1) / np.maximum(norms, 1e-12)  # not through BLAS
+        known, table = codes_of(self._parts.store, self._parts.dim, ids)
         return sorted(
-            ((each, float(value)) for each, value in zip(known, likeness, strict=True)),
+            ((each, float(value)) for each, value in zip(known, cosines(cue, table), strict=True)),
             key=lambda each: (-each[1], each[0]),
         )
 
@@ -245,16 +238,8 @@ class Concepts(ItemFacet):
         """
         self._may_write()
         living = self._living(ids_of(memories, "memories"))
-        with self._read() as reader:
-            details = reader.payloads(living, "episode")
-        found: dict[int, None] = {}
-        for each in details:
-            scope = self._scope(living[each].user_id, None)
-            for name, category in elements_of(details[each]):
-                concept, _ = self._find_or_create(name, category, scope=scope, is_automatic=True)
-                self.reinforce(concept.id, each)
-                found[concept.id] = None
-        return [self._get(each) for each in found]
+        found = self._parts.extractor.extract_from(living)
+        return [self._get(each) for each in found.concepts]
 
     @verb
     def ground(

@@ -52,6 +52,15 @@ class Changes:
         self.items += 1
         return New(self.items - 1, item=True)
 
+    def add(self, other: Changes) -> None:
+        """Take over what another change set, which makes no items, changes."""
+        assert not other.items
+        self.store += other.store
+        self.puts += other.puts
+        self.drops += other.drops
+        self.forget |= other.forget
+        self.supersedes |= other.supersedes
+
     def sorts_of(self, memory: int | New) -> set[str]:
         """Sorts of the payloads that a memory gets; a fact counts as one."""
         return {

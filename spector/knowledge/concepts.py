@@ -8,7 +8,7 @@ goes, so that no source reinforces a concept twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import InvalidInputError
@@ -34,7 +34,9 @@ __all__ = [
     "layer_of",
     "plan_concept",
     "plan_concept_met",
+    "plan_extracted_concept",
     "plan_reference",
+    "plan_reinforced_by",
     "plan_reinforcement",
     "plan_without_reference",
     "property_name",
@@ -112,17 +114,19 @@ def concepts_with(
 
 def plan_concept(
     name: str, category: str, definition: str, properties: Mapping[str, Any], provenance: str,
-    scope: str, *, is_automatic: bool = False,
+    scope: str, *, is_automatic: bool = False, n: int = 0, count: int = 0,
 ) -> Changes:
-    """What a new concept changes: memory 0 gets its payload and its names.
+    """What a new concept changes: memory ``n`` gets its payload and its names.
 
     Args:
         is_automatic: It was extracted, and goes with the last memory that it refers to.
+        count: How many memories have reinforced it.
     """
-    changes, made = Changes(store=[0]), New(0)
+    changes, made = Changes(store=[n]), New(n)
     values = {
         "name": name, "category": category, "definition": definition,
         "properties": dict(properties), "provenance": provenance,
+        "reinforcement_count": count, "confidence": certainty(count),
     }  # fmt: skip
     changes.put("payload", id=made, sort="concept", json=encode("concept", values))
     if is_automatic:
@@ -236,6 +240,60 @@ def plan_reinforcement(
     count = values["reinforcement_count"] + 1
     _put(changes, concept, values, reinforcement_count=count, confidence=certainty(count))
     return True
+
+
+def plan_extracted_concept(
+    name: str, category: str, scope: str, memories: Sequence[int], now_ms: int, n: int
+) -> Changes:
+    """What a new concept that memories show changes: memory ``n``, its names, its references."""
+    changes = plan_concept(
+        name, category, "", {}, PROVENANCES[0], scope, is_automatic=True, n=n, count=len(memories)
+    )
+    lost = len(memories) - MOST_REFERENCES
+    for place, memory in enumerate(memories):
+        changes.put(
+            "link", a=New(n), kind=f"{_REFERENCE}episodes", b=memory,
+            n=None if place < lost else place, t_ms=now_ms,
+        )
+    return changes
+
+
+def plan_reinforced_by(
+    reader: KnowledgeReader, changes: Changes, concept: int, memories: Sequence[int], now_ms: int,
+    *, provenance: str = PROVENANCES[0],
+) -> int:
+    """Count memories for a concept, each once; they become its references, in their order.
+
+    Returns:
+        How many of them had not been counted before.
+    """
+    kind = f"{_REFERENCE}episodes"
+    rows = {row["b"]: row for row in reader.links(kind, a=[concept])}
+    places = dict(sorted(
+        ((b, row["n"]) for b, row in rows.items() if row["n"] is not None),
+        key=lambda each: (each[1], each[0]),
+    ))  # fmt: skip
+    fresh = [each for each in dict.fromkeys(memories)
+             if each not in rows or rows[each]["t_ms"] is None]  # fmt: skip
+    after = max(places.values(), default=-1) + 1
+    entering = [each for each in fresh if each not in places]
+    places |= {each: after + n for n, each in enumerate(entering)}
+    fallen = set(list(places)[: max(0, len(places) - MOST_REFERENCES)])
+    for each, place in places.items():
+        if each in fresh or each in fallen:
+            t_ms = now_ms if each in fresh else rows[each]["t_ms"]
+            changes.put(
+                "link", a=concept, kind=kind, b=each, n=None if each in fallen else place, t_ms=t_ms
+            )
+    values = reader.payloads([concept], "concept")[concept]
+    both = values["provenance"] if provenance == values["provenance"] else "hybrid"
+    count = values["reinforcement_count"] + len(fresh)
+    if fresh or both != values["provenance"]:
+        _put(
+            changes, concept, values, reinforcement_count=count, confidence=certainty(count),
+            provenance=both,
+        )
+    return len(fresh)
 
 
 _NONE: Final = object()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from spector.clock import from_ms
 from spector.records import Edge, RelationKind
@@ -16,24 +16,38 @@ from spector.store.payloads import (
     decode,
     edge_columns,
     has_tables,
+    last_id_of,
+    mentioning_after,
+    owners_of,
     rows_of,
     scopes_of_names,
     table_named,
 )
 
-__all__ = ["KnowledgeReader", "edge_of", "edge_row", "ids_in"]
+__all__ = ["KnowledgeReader", "Owner", "edge_of", "edge_row", "ids_in"]
 
 _PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK = map(
     table_named, ("payload", "fact", "item", "name", "edge", "link")
 )
 
 
+class Owner(NamedTuple):
+    """Where a memory belongs."""
+
+    #: code of its tier; None when its partition is unknown
+    tier: int | None
+    #: user, "" for none
+    scope: str
+    session: str | None
+    event_ms: int
+
+
 #: scopes that are looked up one by one; of more, every name is read
 _MOST_SCOPES = 64
 
 
-class KnowledgeReader:
-    """What one moment of a catalog knows.
+class RunReader:
+    """Rows by the order in which memories came, and where memories belong.
 
     Args:
         db: A connection, in a snapshot or in the transaction that will change something.
@@ -58,6 +72,32 @@ class KnowledgeReader:
         if self._holds_any is None:
             self._holds_any = has_tables(self._db)
         return self._holds_any
+
+    def payloads_after(
+        self, sort: str, after_id: int, limit: int
+    ) -> dict[int, dict[str, Any]]:
+        """Fields of the payloads of one sort, of the first memories after an id."""
+        rows = self._rows(
+            _PAYLOAD, {"sort": sort}, least={"id": after_id + 1}, order="id", limit=limit
+        )
+        return {row["id"]: decode(sort, row["json"])[0] for row in rows}
+
+    def owners(self, ids: Collection[int]) -> dict[int, Owner]:
+        """Tier, scope, session and time of those memories that exist."""
+        return {each[0]: Owner(*each[1:]) for each in owners_of(self._db, ids)}
+
+    @property
+    def last_id(self) -> int:
+        """The greatest id that a memory or an item was given so far."""
+        return last_id_of(self._db)
+
+    def mentioning_after(self, after_id: int, limit: int) -> list[int]:
+        """The first memories after an id that mention an entity, ascending."""
+        return mentioning_after(self._db, after_id, limit) if self.holds_any else []
+
+
+class KnowledgeReader(RunReader):
+    """What one moment of a catalog knows."""
 
     # -- payloads -----------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
-from spector.write import Changer, Forgetter, KnowledgeWriter, Updater, Writer
+from spector.write import Changer, ConceptExtractor, Forgetter, KnowledgeWriter, Updater, Writer
 
 __all__ = ["Parts"]
 
@@ -54,6 +54,7 @@ class Parts:
     forgetter: Forgetter
     forgetting: Forgetting
     knowledge: KnowledgeWriter
+    extractor: ConceptExtractor
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

@@ -14,11 +14,15 @@ from spector.write.drafts import (
 )
 from spector.write.forgetting import Forgetter, Manner
 from spector.write.knowledge import (
+    SAME_CONCEPT,
     Committed,
+    ConceptExtractor,
     KnowledgeWriter,
     Prepared,
     UnpreparedError,
     UseRecorder,
+    codes_of,
+    cosines,
 )
 from spector.write.reembed import reembed_store
 from spector.write.source_models import source_model
@@ -28,8 +32,10 @@ from spector.write.writer import Writer
 
 __all__ = [
     "FIELDS",
+    "SAME_CONCEPT",
     "Changer",
     "Committed",
+    "ConceptExtractor",
     "Draft",
     "Forgetter",
     "KnowledgeWriter",
@@ -44,6 +50,8 @@ __all__ = [
     "UseRecorder",
     "WriteContext",
     "Writer",
+    "codes_of",
+    "cosines",
     "make_draft",
     "reembed_store",
     "source_model",

@@ -17,8 +17,9 @@ from spector.store.payloads.tables import PayloadTable
 
 __all__ = [
     "KNOWLEDGE_MINOR", "Connection", "count_of", "damaged_row", "delete_owned",
-    "delete_rows", "edge_columns", "has_tables", "make_tables", "note_holding", "put_rows",
-    "rows_of", "scopes_of_names", "sorts_condition", "tables_in",
+    "delete_rows", "edge_columns", "has_tables", "last_id_of", "make_tables", "mentioning_after",
+    "note_holding", "owners_of", "put_rows", "rows_of", "scopes_of_names", "sorts_condition",
+    "tables_in",
 ]  # fmt: skip
 
 #: what the functions here work on
@@ -173,6 +174,35 @@ def sorts_condition(db: sqlite3.Connection, sorts: Collection[str]) -> str | Non
         )
     either = f"({' OR '.join(parts)})"
     return f"NOT {either}" if plain else either
+
+
+def owners_of(
+    db: sqlite3.Connection, ids: Collection[int]
+) -> list[tuple[int, int | None, str, str | None, int]]:
+    """(id, code of its tier, user or "", session, event time) of those memories that exist."""
+    return [
+        each for chunk in _chunks(sorted(ids))
+        for each in db.execute(
+            "SELECT record.id, segment.tier, coalesce(user_id, ''), session_id, event_ms"
+            " FROM record LEFT JOIN segment ON segment.id = record.segment_id"
+            f" WHERE record.id IN ({', '.join('?' * len(chunk))})", chunk,
+        )
+    ]  # fmt: skip
+
+
+def last_id_of(db: sqlite3.Connection) -> int:
+    """The greatest id that was given so far."""
+    (found,) = db.execute("SELECT last_id FROM head").fetchone()
+    return int(found)
+
+
+def mentioning_after(db: sqlite3.Connection, after_id: int, limit: int) -> list[int]:
+    """The first memories after an id that mention an entity, ascending."""
+    found = db.execute(
+        "SELECT DISTINCT b FROM link WHERE b > ? AND kind = 'mention' ORDER BY b LIMIT ?",
+        (after_id, limit),
+    )
+    return [each for (each,) in found]
 
 
 def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str | None]]:

@@ -8,6 +8,12 @@ from spector.write.knowledge.commit import (
     Prepared,
     UnpreparedError,
 )
+from spector.write.knowledge.concepts import (
+    SAME_CONCEPT,
+    ConceptExtractor,
+    codes_of,
+    cosines,
+)
 from spector.write.knowledge.rows import (
     Changes,
     apply_changes,
@@ -18,12 +24,16 @@ from spector.write.knowledge.use import (
 )
 
 __all__ = [
+    "SAME_CONCEPT",
     "Changes",
     "Committed",
+    "ConceptExtractor",
     "KnowledgeWriter",
     "Prepared",
     "UnpreparedError",
     "UseRecorder",
     "apply_changes",
     "changes_of_names",
+    "codes_of",
+    "cosines",
 ]

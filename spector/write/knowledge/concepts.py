@@ -1,0 +1,211 @@
+"""Takes over what episodes name as concepts: a run of memories is one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.knowledge import Changes, KnowledgeReader, concepts_with
+from spector.knowledge.induction import (
+    Element,
+    Extracted,
+    Named,
+    concept_of,
+    elements_among,
+    named_after,
+    plan_extraction,
+)
+from spector.layout import HEADER_BYTES, RECORD_DTYPE, Category, Flag
+from spector.process import managed
+from spector.providers import embedded
+from spector.records import MemoryRecord
+from spector.store.core import Store, current_image
+from spector.write.changing import Change
+from spector.write.context import WriteContext
+from spector.write.knowledge.commit import KnowledgeWriter, Prepared, UnpreparedError
+from spector.write.row_state import current_bytes
+
+__all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines"]
+
+#: concepts of a category whose words are as alike as this are one
+SAME_CONCEPT: Final = 0.92
+#: living concepts of a scope
+_MOST_CONCEPTS: Final = 5_000
+
+
+class ConceptExtractor:
+    """Makes and reinforces concepts. Callers check that the store is open and writable."""
+
+    def __init__(self, parts: WriteContext, knowledge: KnowledgeWriter) -> None:
+        self._parts = parts
+        self._knowledge = knowledge
+
+    def extract_concepts(self, after_id: int, limit: int) -> Extracted:
+        """Take over what the first ``limit`` memories after an id name, in one commit.
+
+        It can be repeated: a memory counts for a concept once. The next run begins at `last_id` of
+        the answer; there is nothing left when it read fewer memories than ``limit``.
+        """
+        with self._read() as reader:
+            named = named_after(reader, after_id, limit)
+        return self._take(named)
+
+    def extract_from(self, episodes: Collection[int]) -> Extracted:
+        """The same for chosen memories, whatever the cursor says."""
+        with self._read() as reader:
+            details = reader.payloads(episodes, "episode")
+            elements = elements_among(reader, details)
+        return self._take(Named(max(episodes, default=0), len(details), elements))
+
+    def _take(self, named: Named) -> Extracted:
+        if not named.elements:
+            return Extracted(named.last_id, named.memories)
+        for _ in range(3):
+            try:
+                return self._commit(named)
+            except UnpreparedError:  # forgotten between the two looks
+                continue
+        return self._commit(named)
+
+    def _commit(self, named: Named) -> Extracted:
+        with self._read() as reader:
+            fresh = [each for each in named.elements if concept_of(reader, each) is None]
+            vectors = self._vectors([named.elements[each][0] for each in fresh])
+            alike = self._alike(reader, fresh, vectors)
+            room = {
+                scope: self._room(reader, scope, len(fresh))
+                for scope in {each.scope for each in named.elements}
+            }
+        places = {each: n for n, each in enumerate(fresh)}
+        prepared = [
+            Prepared(named.elements[each][0], _fields(each, vector))
+            for each, vector in zip(
+                fresh, [None] * len(fresh) if vectors is None else vectors, strict=True
+            )
+        ]
+        wake: list[tuple[int, Change]] = []
+        answer: list[Extracted] = []
+        chosen: dict[Element, int | None] = {}
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            gone = [each for each in named.elements
+                    if each not in places and concept_of(reader, each) is None]  # fmt: skip
+            if gone:
+                raise UnpreparedError
+            changes, found, left_out = plan_extraction(
+                reader, named, now_ms, places=places, alike=alike, room=room
+            )
+            chosen.clear()
+            chosen.update(found)
+            known = {each for each in found.values() if each is not None}
+            wake[:] = [(each, _wake) for each in sorted(known)]
+            answer[:] = [Extracted(named.last_id, named.memories, tuple(known), (), left_out)]
+            return changes
+
+        done = self._knowledge.commit(decide, prepared, strengthen=wake)
+        made = {record.id for record in done.records.values()}
+        return Extracted(
+            named.last_id, named.memories, tuple(sorted({*answer[0].concepts, *made})),
+            tuple(sorted(made)), answer[0].left_out,
+        )
+
+    @managed
+    def _read(self) -> Iterator[KnowledgeReader]:
+        store = self._parts.router.durable_store()
+        with store.catalog.reading() as db:
+            yield KnowledgeReader(db, store.catalog.path)
+
+    def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:
+        """(n, dim) f32 of names; None without an embedder, whose memories need none."""
+        if self._parts.embedder is None or not names:
+            return None
+        return embedded(self._parts.embedder, list(names))
+
+    def _alike(
+        self, reader: KnowledgeReader, fresh: Sequence[Element],
+        vectors: NDArray[np.float32] | None,
+    ) -> dict[Element, int | Element]:
+        """Element -> the concept, or the element before it, whose words are as good as the same."""
+        if vectors is None:
+            return {}
+        out: dict[Element, int | Element] = {}
+        groups: dict[tuple[str, str], list[int]] = {}
+        for n, each in enumerate(fresh):
+            groups.setdefault((each.scope, each.category), []).append(n)
+        store, dim = self._parts.router.durable_store(), self._parts.dim
+        for (scope, category), members in groups.items():
+            ids, table = codes_of(store, dim, concepts_with(reader, "category", category, scope))
+            before: list[int] = []
+            for n in members:
+                best = _best(vectors[n], table)
+                twin = _best(vectors[n], vectors[before])
+                if best is not None:
+                    out[fresh[n]] = ids[best]
+                elif twin is not None:
+                    out[fresh[n]] = fresh[before[twin]]
+                else:
+                    before.append(n)
+        return out
+
+    def _room(self, reader: KnowledgeReader, scope: str, wanted: int) -> int:
+        """How many more concepts a scope may have."""
+        ids = sorted({row["id"] for row in reader.all_names(("concept",), scope)})
+        left = _MOST_CONCEPTS - len(ids)
+        if left >= wanted:
+            return left
+        store = self._parts.router.durable_store()
+        asleep = sum(
+            bool(int(current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]["flags"]) & Flag.DORMANT)
+            for row in store.catalog.fetch(ids).values()
+        )
+        return max(0, left + asleep)
+
+
+def _fields(element: Element, vector: Any) -> Mapping[str, Any]:
+    fields: dict[str, Any] = {"tier": "semantic", "category": Category.ENTITY}
+    if element.scope:
+        fields["user_id"] = element.scope
+    if vector is not None:
+        fields["vector"] = vector
+    return fields
+
+
+def _wake(header: Any, _: MemoryRecord) -> bool:
+    """A retired concept that is met again holds again."""
+    before = int(header["flags"])
+    header["flags"] = before & ~int(Flag.DORMANT)
+    return bool(before & Flag.DORMANT)
+
+
+def codes_of(
+    store: Store, dim: int, ids: Collection[int]
+) -> tuple[list[int], NDArray[np.float32]]:
+    """The memories among ids that exist, and (n, dim) f32, their vectors up to a factor each."""
+    known, codes = [], []
+    for row in store.catalog.fetch(sorted(ids)).values():
+        found = current_image(store, row)
+        if found is not None:
+            known.append(row.id)
+            codes.append(found[1][HEADER_BYTES : HEADER_BYTES + dim].view(np.int8))
+    if not known:
+        return [], np.zeros((0, dim), np.float32)
+    return known, np.stack(codes).astype(np.float32)
+
+
+def cosines(cue: NDArray[np.float32], table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(n,) f32: cosine of a cue (dim,) with each row of a table (n, dim), not through BLAS."""
+    norms = np.sqrt(np.square(table).sum(axis=1) * np.square(cue).sum())
+    found: NDArray[np.float32] = (table * cue).sum(axis=1) / np.maximum(norms, 1e-12)
+    return found
+
+
+def _best(cue: NDArray[np.float32], table: NDArray[np.float32]) -> int | None:
+    """The row of a table that is as good as the cue, the likeliest; None without one."""
+    if not len(table):
+        return None
+    found = cosines(cue, table)
+    best = int(found.argmax())
+    return best if found[best] >= SAME_CONCEPT else None
