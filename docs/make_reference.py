@@ -101,7 +101,12 @@ def render() -> str:
             _entries(inspect.getdoc(Memory.context) or "", "Args:"),
         ),
         "## Config\n\n`spector.open(config=Config(...))`. Sizes are in bytes; times carry their"
-        " unit in the name.\n\n" + _config(),
+        " unit in the name.\n\n" + _config(Config),
+        *(
+            f"### {kind.__name__}\n\n`Config({name}=spector.{kind.__name__}(...))`."
+            f" {_first(kind)}\n\n" + _config(kind)
+            for name, kind in _sections()
+        ),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -145,15 +150,29 @@ def _table(arguments: list[tuple[str, str, str]], meanings: dict[str, str]) -> s
     return "\n".join(lines)
 
 
-def _config() -> str:
+def _sections() -> list[tuple[str, Any]]:
+    """Name and class of each section of a Config."""
+    kinds = [(field.name, type(field.default)) for field in dataclasses.fields(Config)]
+    return [(name, kind) for name, kind in kinds if dataclasses.is_dataclass(kind)]
+
+
+def _first(kind: type) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _config(kind: Any) -> str:
     """One table for each group of fields, which a comment in the source introduces."""
     lines: list[str] = []
-    defaults = {field.name: field.default for field in dataclasses.fields(Config)}
-    for group, name, meaning in _fields_of(inspect.getsource(Config)):
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    head = ["| field | default | meaning |", "|---|---|---|"]
+    for group, name, meaning in _fields_of(inspect.getsource(kind)):
         if group:
-            lines += ["", f"### {group.capitalize()}", "", "| field | default | meaning |"]
-            lines.append("|---|---|---|")
-        cells = (f"`{name}`", _shown(defaults[name]), _markdown(meaning))
+            lines += ["", f"### {group.capitalize()}", ""]
+        if group or not lines:
+            lines += head
+        default = defaults[name]
+        given = f"`{type(default).__name__}()`" if dataclasses.is_dataclass(default) else None
+        cells = (f"`{name}`", given or _shown(default), _markdown(meaning))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines).strip()
 
@@ -167,9 +186,9 @@ def _fields_of(source: str) -> Iterator[tuple[str, str, str]]:
             return
         if text.startswith("#:"):
             meaning.append(text[2:].strip())
-        elif text.startswith("# "):
+        elif text.startswith("# ") and not text.startswith("# fmt"):
             group = text[2:]
-        elif found := re.match(r"(\w+): \w+ = ", text):
+        elif found := re.match(r"([a-z]\w*): [^=]+ = ", text):
             yield group, found[1], " ".join(meaning)
             group, meaning = "", []
 

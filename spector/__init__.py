@@ -22,7 +22,9 @@ from spector.process import said_as_memory_error as _said_as_memory_error
 _HOMES = {
     "spector.api": "check open reembed repair restore",
     "spector.clock": "Clock ManualClock SystemClock",
-    "spector.config": "Config",
+    "spector.config":
+        "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
+        " SleepConfig",
     "spector.errors":
         "CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
         " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"

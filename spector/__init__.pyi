@@ -25,7 +25,27 @@ from spector.clock import (
 from spector.clock import (
     SystemClock as SystemClock,
 )
-from spector.config import Config as Config
+from spector.config import (
+    AssociationConfig as AssociationConfig,
+)
+from spector.config import (
+    Config as Config,
+)
+from spector.config import (
+    KnowledgeConfig as KnowledgeConfig,
+)
+from spector.config import (
+    LLMConfig as LLMConfig,
+)
+from spector.config import (
+    ObserveConfig as ObserveConfig,
+)
+from spector.config import (
+    SessionConfig as SessionConfig,
+)
+from spector.config import (
+    SleepConfig as SleepConfig,
+)
 from spector.errors import (
     CatalogCorruptError as CatalogCorruptError,
 )

@@ -36,9 +36,11 @@ from spector.providers import (
     Embedder,
     FactExtractor,
     ImportanceScorer,
+    Summarizer,
     embedded,
     resolve,
     resolve_extractor,
+    resolve_summarizer,
 )
 from spector.recall import Recaller
 from spector.records import Purged
@@ -66,20 +68,13 @@ __all__ = ["open_memory_at"]
 @checks_arguments("spector.open")
 @entry
 def open_memory_at(
-    path: str | os.PathLike[str],
-    *,
-    embedder: str | Embedder | None = "default",
-    dim: int | None = None,
-    durability: Literal["strict", "relaxed"] = "strict",
-    mode: Literal["rw", "r"] = "rw",
-    clock: Clock | None = None,
-    config: Config | None = None,
-    profile: str | ScoringProfile = "balanced",
-    importance: ImportanceScorer | None = None,
-    extra_tiers: Iterable[TierStore] = (),
-    threads: int | None = None,
-    llm: LLM | str | None = None,
-    fact_extractor: FactExtractor | None = None,
+    path: str | os.PathLike[str], *, embedder: str | Embedder | None = "default",
+    dim: int | None = None, durability: Literal["strict", "relaxed"] = "strict",
+    mode: Literal["rw", "r"] = "rw", clock: Clock | None = None, config: Config | None = None,
+    profile: str | ScoringProfile | None = None, importance: ImportanceScorer | None = None,
+    extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
+    llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
+    summarizer: Summarizer | None = None, timezone: str | None = None,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -93,7 +88,8 @@ def open_memory_at(
             cut may lose the newest writes, but tears none; a killed process loses nothing.
         mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
         clock: the source of time; the system's clock if None.
-        config: limits and capacities. profile: how recall ranks by default.
+        config: limits and capacities.
+        profile: how recall ranks by default; None for ``Config.profile``, which is "balanced".
         importance: scores texts that are remembered without an importance.
         extra_tiers: your own tiers, in addition to the four.
         threads: threads of one recall over many partitions; the usable cores if None, 1 for the
@@ -103,6 +99,9 @@ def open_memory_at(
         llm: a chat model that reads statements ("openai", "openai:MODEL", or an object with the
             :class:`spector.LLM` protocol); rules read them without one, and when it fails.
         fact_extractor: reads statements instead of the model.
+        summarizer: condenses memories instead of the model.
+        timezone: the zone of "tomorrow" and of hours of the day ("Europe/Istanbul", "+03:00");
+            ``Config.timezone`` if None, which is UTC.
 
     Raises:
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
@@ -111,11 +110,13 @@ def open_memory_at(
     mode = parse_choice(mode, "mode", "rw", "r")
     durability = parse_choice(durability, "durability", "strict", "relaxed")
     dim, threads = parse_dim(dim), parse_threads(threads)
-    ranking, config, clock = get_profile(profile), parse_config(config), parse_clock(clock)
+    config, clock = parse_config(config, timezone), parse_clock(clock)
+    ranking = get_profile(config.profile if profile is None else profile)
     where = parse_place(path)
     found = _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     where, extractor = _at_home(where), resolve_extractor(llm, fact_extractor)
+    summarizer = resolve_summarizer(summarizer)
     opened = _open_stores(
         where, router, config,
         Stamp(
@@ -130,7 +131,7 @@ def open_memory_at(
             opened, router, path=where, embedder=found, importance=importance,
             clock=clock or SystemClock(), config=config, profile=ranking,
             durability=durability, mode=mode, threads=threads or usable_cores(),
-            fact_extractor=extractor,
+            fact_extractor=extractor, summarizer=summarizer,
         ))  # fmt: skip
     except BaseException:
         _abandon(opened)
@@ -155,7 +156,7 @@ def _make_parts(
     opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
     importance: ImportanceScorer | None, clock: Clock, config: Config,
     profile: ScoringProfile, durability: str, mode: str, threads: int,
-    fact_extractor: FactExtractor | None,
+    fact_extractor: FactExtractor | None, summarizer: Summarizer | None,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, finder = opened[0].store, Calls(path), Finder(router)
@@ -201,7 +202,7 @@ def _make_parts(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
             close_search=searcher.close,
         ),
-        fact_extractor=fact_extractor,
+        fact_extractor=fact_extractor, summarizer=summarizer,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=Updater(context, writer, note_writes=note_writes),
         changer=changer, forgetter=forgetter,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+import re
 import time
-from datetime import UTC, datetime, timedelta
+import zoneinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Protocol, runtime_checkable
 
-from spector.errors import InvalidTimeError
+from spector.errors import InvalidInputError, InvalidTimeError
 from spector.messages import shown
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "iso_of_day",
     "iso_of_ms",
     "to_ms",
+    "zone_named",
 ]
 
 MS_PER_DAY = 86_400_000
@@ -156,3 +159,30 @@ def iso_of_ms(ms: int) -> str:
     """ISO 8601 in UTC with a trailing Z, milliseconds only when they are not zero."""
     spec = "milliseconds" if ms % 1000 else "seconds"
     return from_ms(ms).isoformat(timespec=spec).replace("+00:00", "Z")
+
+
+def zone_named(name: str, argument: str = "timezone") -> tzinfo:
+    """The time zone of a name ("UTC", "Europe/Istanbul") or an offset ("+03:00").
+
+    Raises:
+        InvalidInputError: There is no such zone, or this machine does not know it.
+    """
+    if name in ("UTC", "Z"):
+        return UTC
+    if not isinstance(name, str):
+        raise InvalidInputError(
+            f"{argument} must be a str, got {type(name).__name__}",
+            hint='pass a name like "Europe/Istanbul" or an offset like "+03:00"',
+        )
+    found = re.fullmatch(r"([+-])([01]\d|2[0-3]):([0-5]\d)", name)
+    if found:
+        offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
+        return timezone(offset if found[1] == "+" else -offset)
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInputError(
+            f"{argument} {shown(name)} is no time zone that this machine knows",
+            hint='pass a name like "Europe/Istanbul" (pip install tzdata where the system has none)'
+            ' or an offset like "+03:00"',
+        ) from None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from spector.arguments.values import parse_integer
-from spector.clock import Clock
+from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError
 from spector.layout import MAX_DIM
@@ -43,16 +44,18 @@ def parse_threads(threads: Any) -> int | None:
     return parse_integer(threads, "threads", 1, None, "None uses the cores that there are")
 
 
-def parse_config(config: Any) -> Config:
-    """The limits and capacities of a store; the default ones for None."""
-    if config is None:
-        return Config()
-    if isinstance(config, Config):
-        return config
-    raise InvalidInputError(
-        f"config must be a spector.Config, got {type(config).__name__}",
-        hint="write it like config=Config(max_tags=8)",
-    )
+def parse_config(config: Any, timezone: Any = None) -> Config:
+    """The limits and capacities of a store, in a time zone; the default ones for None."""
+    found = Config() if config is None else config
+    if not isinstance(found, Config):
+        raise InvalidInputError(
+            f"config must be a spector.Config, got {type(config).__name__}",
+            hint="write it like config=Config(max_tags=8)",
+        )
+    if timezone is None:
+        return found
+    zone_named(timezone)
+    return replace(found, timezone=timezone)
 
 
 def parse_clock(clock: Any) -> Clock | None:

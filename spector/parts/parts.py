@@ -13,7 +13,7 @@ from spector.forgetting import Forgetting
 from spector.kernel import ParallelKernel
 from spector.parts.lifetime import Access, Lifetime
 from spector.process import Calls
-from spector.providers import CachedEmbedder, Embedder, FactExtractor
+from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
 from spector.recall import Recaller
 from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
@@ -43,6 +43,8 @@ class Parts:
     embedder: Embedder | None
     #: reads statements in place of the rules
     fact_extractor: FactExtractor | None = None
+    #: condenses memories in place of an extract
+    summarizer: Summarizer | None = None
     probes: Probes
     vectors: Vectors
     searcher: Searcher

@@ -40,6 +40,7 @@ __all__ = [
     "embedded",
     "resolve",
     "resolve_extractor",
+    "resolve_summarizer",
     "token_counter",
 ]
 
@@ -100,6 +101,22 @@ def resolve_extractor(
             hint='use "openai", "openai:MODEL" or an object with complete()',
         )
     return LLMFactExtractor(llm)
+
+
+def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:
+    """What condenses memories; None for an extract of their sentences.
+
+    Raises:
+        InvalidInputError: an object without the protocol.
+    """
+    if summarizer is None or (
+        not isinstance(summarizer, type) and callable(getattr(summarizer, "summarize", None))
+    ):
+        return summarizer
+    raise InvalidInputError(
+        f"summarizer {shown(summarizer)} has no method summarize(texts, max_tokens=)",
+        hint="pass an object with the Summarizer protocol",
+    )
 
 
 def _embedder_by_name(name: str) -> Embedder:

@@ -66,5 +66,6 @@ def strengths_of(batch: Batch, importance: Sequence[float], config: Config) -> S
         strength[flashbulb] = np.maximum(strength[flashbulb], 0.9)
         growth[flashbulb] = 1.5
     growth *= np.array(batch.column("growth", 1.0), dtype=np.float64)
-    stability = config.initial_stability_days * (0.5 + strength) * growth
+    scale = 0.5 + strength if config.stability_by_importance else 1.0
+    stability = config.initial_stability_days * scale * growth
     return Strengths(flags, strength, np.minimum(stability, config.max_stability_days))

@@ -1,13 +1,21 @@
-"""Everything that can be tuned about a store, in one frozen dataclass."""
+"""``Config``: limits, capacities and thresholds, and the sections for what a memory thinks."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Final, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import tzinfo
+from typing import Any, Final, Literal, Self, get_args
 
+from spector.clock import zone_named
+from spector.config.knowing import AssociationConfig, KnowledgeConfig
+from spector.config.observing import LLMConfig, ObserveConfig, SessionConfig
+from spector.config.presets import PRESETS
+from spector.config.sections import Section
+from spector.config.sleeping import SleepConfig
 from spector.errors import InvalidInputError
-from spector.messages import shown
+from spector.messages import refuse_unknown, shown
 
 __all__ = ["LAYOUTS", "MAX_PROBLEMS", "Config", "Layout"]
 
@@ -35,7 +43,8 @@ _MAY_BE_ZERO = frozenset(
 class Config:
     """Limits, capacities and thresholds. Pass one to ``spector.open(config=...)``.
 
-    Capacities are counted in records, sizes in bytes, times carry their unit in the name.
+    Capacities are counted in records, sizes in bytes, times carry their unit in the name. A section
+    is a frozen dataclass of its own: ``Config(sleep=SleepConfig(undo_days=30))``.
     """
 
     # partitions
@@ -87,6 +96,8 @@ class Config:
     default_confidence: float = 1.0
     #: days until retention falls to 1/e (Ebbinghaus); importance scales it by 0.5 to 1.5
     initial_stability_days: float = 7.0
+    #: importance scales the first stability; False gives every memory the same
+    stability_by_importance: bool = True
     #: arousal from which a memory is a flashbulb: pinned, importance >= 0.9, stability x 1.5
     flashbulb_arousal: float = 0.8
     #: added to stability by a successful reinforcement, times max(1, days since last access)
@@ -99,6 +110,8 @@ class Config:
     utility_rate: float = 0.1
 
     # recall
+    #: how recall ranks where ``spector.open`` is given no profile
+    profile: str = "balanced"
     #: stores of up to this many memories are ranked whole, by all evidence. In a larger one the
     #: candidates are the best by score, the best by words, and their neighbours in the session
     rank_all_records: int = 8192
@@ -150,32 +163,67 @@ class Config:
     #: smaller partitions keep the order of time; the default is two blocks of the scan index
     cluster_min_records: int = 1024
 
+    # time
+    #: zone of the days that words like "tomorrow" name and of hours of the day: a name ("UTC",
+    #: "Europe/Istanbul") or an offset ("+03:00")
+    timezone: str = "UTC"
+
+    # sections
+    #: how messages become memories
+    observe: ObserveConfig = ObserveConfig()
+    #: what a session keeps
+    session: SessionConfig = SessionConfig()
+    #: facts, concepts and the graph
+    knowledge: KnowledgeConfig = KnowledgeConfig()
+    #: what knowledge adds to a recall
+    association: AssociationConfig = AssociationConfig()
+    #: what a cycle of sleep does
+    sleep: SleepConfig = SleepConfig()
+    #: what a chat model is asked
+    llm: LLMConfig = LLMConfig()
+
+    @classmethod
+    def preset(cls, name: str = "spector", **changes: Any) -> Self:
+        """The configuration of a design, with changes of your own.
+
+        Args:
+            name: "spector" (the defaults), "v9" (Cognitive Memory v9: bands of likeness, rewriting
+                and merging), "ucma" (Unified Cognitive Memory Architecture: a first stability of a
+                day, forgetting erases), or "maxim" (MAXIM: concepts at first sight).
+            **changes: fields of Config. A mapping for a section changes single fields of it:
+                ``Config.preset("v9", observe={"min_chars": 1})``.
+
+        Raises:
+            InvalidInputError: There is no such preset, or a value is out of range.
+            UnknownArgumentError: There is no such field.
+        """
+        if not isinstance(name, str) or name not in PRESETS:
+            raise InvalidInputError(
+                f"there is no preset {shown(name)}", hint=f"there are {', '.join(PRESETS)}"
+            )
+        kinds: dict[str, Any] = {each.name: type(each.default) for each in fields(cls)}
+        refuse_unknown(changes, kinds, "Config.preset")
+        values: dict[str, Any] = {}
+        for some in (PRESETS[name], changes):
+            for each, value in some.items():
+                if issubclass(kinds[each], Section) and isinstance(value, Mapping):
+                    section = values.get(each, kinds[each]())
+                    known = [one.name for one in fields(section)]
+                    refuse_unknown(value, known, kinds[each].__name__)
+                    value = replace(section, **value)
+                values[each] = value
+        return cls(**values)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone that ``timezone`` names."""
+        return zone_named(self.timezone, "Config.timezone")
+
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(field.default, bool):
-                if not isinstance(value, bool):
-                    raise InvalidInputError(
-                        f"Config.{field.name} is {shown(value)}", hint="pass True or False"
-                    )
-                continue
-            zero_is_fine = field.name in _MAY_BE_ZERO
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            # a field that counts something was given its default as an int
-            whole = isinstance(field.default, int)
-            if not number or not math.isfinite(value) or value < 0 or (
-                value == 0 and not zero_is_fine
-            ):
-                raise InvalidInputError(
-                    f"Config.{field.name} is {shown(value)}",
-                    hint=f"pass {'0 or ' if zero_is_fine else ''}"
-                    f"a positive {'integer' if whole else 'number'}",
-                )
-            if whole and not isinstance(value, int):
-                raise InvalidInputError(
-                    f"Config.{field.name} is {shown(value)}",
-                    hint="pass an integer: it counts something",
-                )
+        for each in fields(self):
+            value, default = getattr(self, each.name), each.default
+            if value is not default:
+                _check(each.name, value, default)
         if self.recall_confidence > MAX_CONFIDENCE:
             raise InvalidInputError(
                 f"Config.recall_confidence is {shown(self.recall_confidence)}",
@@ -190,3 +238,36 @@ class Config:
                 raise InvalidInputError(
                     f"Config.{name} is {shown(getattr(self, name))}", hint="pass a number in 0..1"
                 )
+        if self.timezone != "UTC":
+            zone_named(self.timezone, "Config.timezone")
+
+
+def _check(name: str, value: Any, default: Any) -> None:
+    """Refuse a value that a field of this default cannot have."""
+    if isinstance(default, Section):
+        wanted: type = type(default)
+        hint = f"write it like {name}=spector.{wanted.__name__}(...)"
+    elif isinstance(default, (bool, str)):
+        wanted = type(default)
+        hint = "pass True or False" if wanted is bool else "pass a str"
+    else:
+        _check_number(name, value, whole=isinstance(default, int))
+        return
+    if not isinstance(value, wanted):
+        raise InvalidInputError(f"Config.{name} is {shown(value)}", hint=hint)
+
+
+def _check_number(name: str, value: Any, *, whole: bool) -> None:
+    """Refuse a negative number and anything that is not a number; what counts has an integer."""
+    zero_is_fine = name in _MAY_BE_ZERO
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero_is_fine):
+        raise InvalidInputError(
+            f"Config.{name} is {shown(value)}",
+            hint=f"pass {'0 or ' if zero_is_fine else ''}"
+            f"a positive {'integer' if whole else 'number'}",
+        )
+    if whole and not isinstance(value, int):
+        raise InvalidInputError(
+            f"Config.{name} is {shown(value)}", hint="pass an integer: it counts something"
+        )

@@ -1,0 +1,345 @@
+"""Every field of a section has its default, its values under the presets, and its range.
+
+Mechanism: the tables below are the contract, field by field; wrong values are derived from each
+annotation. Damage without it: a threshold that nobody can set, a negative limit that is believed, a
+preset that does not run as the design that it is named after. Guard: a field that is missing from
+the tables, or more than they have, fails.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import pickle
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Config, InvalidInputError, ManualClock, UnknownArgumentError
+from spector.config import LLM_TASKS, STEPS, Numbers
+from tests.conftest import NOW
+from tests.fakes import FakeEmbedder
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "observe": {
+        "gate": True, "gate_by": "slots", "min_chars": 1, "max_chars": 5000, "on_long": "skip",
+        "on_injection": "skip", "markdown_lines": 5, "code_share": 0.5, "max_emoji": 3,
+        "min_density": 2, "max_entities": 8, "entity_by": "frame", "max_rewritten_chars": 500,
+        "annotate": True, "reference_precision": 0.75, "supersede_precision": 0.97,
+        "rewrite": False, "keep_raw": True, "foresight_days": 7, "importance": "channels",
+        "weights": (0.25, 0.30, 0.25, 0.20), "boost_range": (0.7, 1.3), "min_importance": 0.2,
+        "create_below": 0.70, "update_from": 0.75, "reinforce_above": 0.92,
+        "gap_importance": 0.6, "contradiction_likeness": 0.45, "gate_neighbours": 5,
+        "relate_neighbours": 8, "gate_scale": "cosine", "on_update": "create",
+        "max_merged_chars": 2000, "reward_prior": True, "exclamation": 0, "confidence": "trust",
+        "batch": 256, "tag_below": 0.5, "capture_from": 0.7, "tag_ttl_s": 14400,
+        "capture_factor": 1.3, "language": ("en", "tr"),
+    },
+    "session": {
+        "sensory_capacity": 512, "buffer_items": 9, "buffer_scale_min": 30,
+        "promote_accesses": 2, "promote_importance": 0.6, "system_tokens": 2048,
+        "active_tokens": 6144, "staging_tokens": 512, "stage": 3, "zone_importance": 0.7,
+        "zone_recency": 0.3, "idle_s": 14400,
+    },
+    "knowledge": {
+        "fact_step": 0.05, "max_edges": 1000, "edges_per_memory": 10, "pruned_share": 0.9,
+        "same_entity": 2, "elaborates_overlap": 0.30, "related_overlap": 0.15,
+        "pagerank_damping": 0.85, "pagerank_iterations": 20, "pagerank_protection": 0.01,
+        "pagerank_relative": True, "spread_decay": 0.5, "spread_threshold": 0.05,
+        "spread_hops": 3, "max_refs": 200, "max_concepts": 5000, "concept_max_age_days": 30,
+        "episode_max_age_days": 7, "ground_from": 8, "jaccard": 0.2, "association_rate": 0.3,
+        "extract": "sleep", "learning_success": 0.10, "learning_failure": 0.15,
+        "procedure_trust": 10,
+    },
+    "association": {
+        "adjacency": 0.3, "max_entity_mentions": 25, "entity": 0.10, "episode": 0.15,
+        "coactivation": 0.05, "coactivation_from": 3, "max_pairs": 20000, "subtiers": True,
+        "hot_items": 15, "hot_utility": 0.8, "hot_accesses": 10, "hot_days": 30,
+        "hot_ttl_s": 300, "expand": False, "expand_top": 3, "expand_hops": 1,
+        "expand_weight": 0.5, "expand_factor": 0.7, "min_similarity": -1.0, "budget_ms": 50,
+        "concept_limit": 5, "knowledge_limit": 8, "completion_episodes": 20,
+    },
+    "sleep": {
+        "auto": None, "steps": STEPS, "order": "spector", "interval_s": 3600,
+        "testing_interval_s": 86400, "retention_curve": "fsrs", "batch_records": 500,
+        "undo_days": 7, "max_llm_calls": 5, "max_seconds": 0,
+        "tier_multipliers": {"working": 10, "episodic": 3, "semantic": 1, "procedural": 1},
+        "category_rates": {
+            "preference": 0, "entity": 0, "correction": 0, "fact": 0.005, "decision": 0.02,
+            "other": 0.05, "procedure": 0, "pattern": 0, "summary": 0, "plan": 0.02,
+            "event": 0.05,
+        },
+        "category_floors_days": {
+            "correction": math.inf, "preference": math.inf, "entity": math.inf, "decision": 45,
+            "fact": 14, "other": 7, "procedure": math.inf, "pattern": math.inf,
+            "summary": math.inf, "plan": 45, "event": 7,
+        },
+        "min_stability_days": 0.25, "utility_drift": 0.01, "utility_drift_up": False,
+        "rehearse_below": 0.30, "rehearse_factor": 1.5, "rehearse_most": 50,
+        "rehearse_min_importance": 0.4, "promote_accesses": 3, "promote_accesses_utility": 0.5,
+        "promote_utility": 0.7, "promote_age_days": 7, "promote_entity_memories": 5,
+        "promote_entity_sessions": 3, "promote_by_entity": "concept",
+        "promote_min_confidence": 0.6, "promote_min_observations": 3,
+        "operational_min_confidence": 0.4, "randomness_gate": True, "randomness_from": 8,
+        "demote_idle_days": 60, "demote_utility": 0.2, "short_term_ttl_h": 48,
+        "compress_base": 0.30, "compress_penalty": 0.40, "summary_tokens": 150,
+        "extract_batch": 10, "cluster_min": 3, "cluster_importance": 0.3,
+        "cluster_min_importance": 0.25, "theme_importance": 0.8, "originals": "keep",
+        "compress_below": "keep", "forget_max_importance": 0.25, "forget_contradicted": False,
+        "keep_share": 1.0, "blast_radius": 0.02, "blast_least": 10,
+        "records_per_cycle": 100000, "new_memories": 500, "extract_texts": 2000,
+        "summarize_other": False, "summary_from": 10, "summary_cooldown_s": 60,
+        "redundancy": 0.9, "redundancy_most": 50, "abstract_clusters": 3,
+        "pattern_importance": 0.85, "forget_below": 0.10, "utility_floor": 0.15,
+        "utility_unused_days": 30, "capacity_active": 0, "capacity_trim": 0,
+        "forget_action": "dormant", "expiry_action": "none",
+    },
+    "llm": {
+        "tasks": LLM_TASKS, "importance": False, "route": False, "timeout_s": 20,
+        "max_input_chars": 8000,
+    },
+}  # fmt: skip
+
+_BANDS = {"observe.gate_by": "bands", "observe.gate_neighbours": 8}
+PRESETS: dict[str, dict[str, Any]] = {
+    "spector": {},
+    "v9": _BANDS | {
+        "observe.min_chars": 11, "observe.rewrite": True, "observe.on_update": "merge",
+        "observe.reward_prior": False, "observe.exclamation": 0.2, "observe.confidence": "class",
+        "observe.entity_by": "mention", "knowledge.edges_per_memory": 0, "sleep.order": "v9",
+        "sleep.utility_drift_up": True, "sleep.promote_accesses_utility": 0,
+        "sleep.promote_entity_memories": 3, "sleep.promote_entity_sessions": 1,
+        "sleep.promote_by_entity": "move", "sleep.cluster_min_importance": 0,
+        "sleep.originals": "dormant", "sleep.forget_contradicted": True,
+        "sleep.blast_radius": 1.0, "sleep.summarize_other": True, "sleep.capacity_active": 500,
+        "sleep.capacity_trim": 450, "sleep.expiry_action": "dormant",
+        "context_abbreviated": 0.4, "profile": "cognitive",
+    },
+    "ucma": _BANDS | {
+        "observe.importance": "ucma", "sleep.retention_curve": "ebbinghaus",
+        "sleep.compress_below": "forget", "sleep.forget_max_importance": 1.0,
+        "sleep.blast_radius": 1.0, "sleep.forget_action": "forget", "association.expand": True,
+        "association.min_similarity": 0.5, "initial_stability_days": 1,
+        "stability_by_importance": False, "profile": "ucma",
+    },
+    "maxim": _BANDS | {
+        "sleep.promote_entity_memories": 1, "sleep.promote_entity_sessions": 1,
+        "sleep.blast_radius": 1.0,
+    },
+}  # fmt: skip
+
+FIELDS = [(section, name) for section, table in DEFAULTS.items() for name in table]
+
+
+def kind_of(section: str) -> Any:
+    return type(getattr(Config(), section))
+
+
+def flat(config: Config) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            for each in dataclasses.fields(value):
+                out[f"{field.name}.{each.name}"] = getattr(value, each.name)
+        else:
+            out[field.name] = value
+    return out
+
+
+@pytest.mark.parametrize("section", DEFAULTS)
+def test_a_section_has_these_fields_and_defaults(section: str) -> None:
+    made = getattr(Config(), section)
+    assert made == kind_of(section)()
+    found = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
+    assert found == DEFAULTS[section]
+
+
+def test_the_flat_fields_of_cognition_have_their_defaults() -> None:
+    config = Config()
+    found = (config.stability_by_importance, config.timezone, config.profile)
+    assert found == (True, "UTC", "balanced")
+    assert (config.flashbulb_arousal, config.utility_rate) == (0.8, 0.1)
+    assert (config.stability_boost_days, config.stability_failure_factor) == (0.5, 0.7)
+    assert (config.cache_entries, config.cache_ttl_s) == (4096, 1800)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_differs_from_the_defaults_in_these_values_only(name: str) -> None:
+    found, usual = flat(Config.preset(name)), flat(Config())
+    assert {key: value for key, value in found.items() if value != usual[key]} == PRESETS[name]
+
+
+def wrong_for(section: str, name: str) -> list[Any]:
+    """Values that the field must refuse: negative, above its range, of another sort."""
+    value = DEFAULTS[section][name]
+    if isinstance(value, bool) or value is None:
+        return [1, -1, "yes", 0.5]
+    if isinstance(value, str):
+        return ["", "none of these", 3, b"skip"]
+    if isinstance(value, dict):
+        first = next(iter(value))
+        return [{first: -1}, {first: math.nan}, {first: "x"}, {"no such": 1}, 3, [1]]
+    if isinstance(value, tuple):
+        few: list[Any] = [("none of these",), 3, -1, b"en", (None,)]
+        return few if isinstance(value[0], str) else [(-1,) * len(value), value[:-1], "1234", 3]
+    if name == "min_similarity":
+        return [-1.5, 1.5, math.nan, True]
+    return [-1, -0.001, math.nan, math.inf, 1e12, True, "3", None]
+
+
+@pytest.mark.parametrize(("section", "name"), FIELDS, ids=".".join)
+def test_a_wrong_value_is_refused_with_the_name_of_its_field(section: str, name: str) -> None:
+    for value in wrong_for(section, name):
+        with pytest.raises(InvalidInputError, match=rf"Config\.{section}\.{name}\b"):
+            kind_of(section)(**{name: value})
+        with pytest.raises(InvalidInputError, match=rf"Config\.{section}\.{name}\b"):
+            Config.preset("spector", **{section: {name: value}})
+
+
+@pytest.mark.parametrize(("section", "name"), FIELDS, ids=".".join)
+def test_a_share_is_at_most_one_and_a_count_is_an_integer(section: str, name: str) -> None:
+    hint = str(kind_of(section).__annotations__[name])
+    above = {"Share": 1.01, "Count": 0, "Whole": 2.5, "Positive": 0, "Growth": 0.9}.get(hint)
+    if above is None:
+        assert hint not in ("float", "int")  # each number has a range
+        return
+    with pytest.raises(InvalidInputError, match=rf"Config\.{section}\.{name} is {above}"):
+        kind_of(section)(**{name: above})
+
+
+def test_limits_in_the_wrong_order_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"create_below is 0\.8, above update_from"):
+        spector.ObserveConfig(create_below=0.8)
+    with pytest.raises(InvalidInputError, match="min_chars is 6000, above max_chars"):
+        spector.ObserveConfig(min_chars=6000)
+    with pytest.raises(InvalidInputError, match="boost_range"):
+        spector.ObserveConfig(boost_range=(1.3, 0.7))
+    with pytest.raises(InvalidInputError, match="capacity_trim is 450, above capacity_active"):
+        spector.SleepConfig(capacity_active=400, capacity_trim=450)
+
+
+def test_a_curve_that_would_never_forget_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"retention_curve is 'fsrs6' .*'fsrs' or 'ebbin"):
+        spector.SleepConfig(retention_curve="fsrs6")  # type: ignore[arg-type]
+
+
+def test_a_mapping_keeps_the_names_that_it_leaves_out() -> None:
+    made = spector.SleepConfig(category_rates={"event": 0.01})  # type: ignore[arg-type]
+    assert made.category_rates == DEFAULTS["sleep"]["category_rates"] | {"event": 0.01}
+    assert hash(made) == hash(spector.SleepConfig(category_rates={"event": 0.01}))  # type: ignore[arg-type]
+    assert repr(Numbers({"a": 1})) == "{'a': 1}"
+    with pytest.raises(KeyError):
+        Numbers({"a": 1})["b"]
+
+
+def test_words_are_kept_in_their_order() -> None:
+    assert spector.SleepConfig(steps=["forget", "decay"]).steps == ("decay", "forget")  # type: ignore[arg-type]
+    assert spector.SleepConfig(steps=()).steps == ()
+    assert spector.ObserveConfig(language="tr").language == ("tr",)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"Config\.observe\.language is \(\)"):
+        spector.ObserveConfig(language=())
+
+
+def test_changes_win_over_a_preset() -> None:
+    config = Config.preset("v9", observe={"min_chars": 5}, max_tags=8)
+    assert (config.observe.min_chars, config.observe.gate_by, config.max_tags) == (5, "bands", 8)
+    whole = Config.preset("v9", observe=spector.ObserveConfig())
+    assert (whole.observe.gate_by, whole.sleep.order) == ("slots", "v9")
+    assert Config.preset() == Config.preset("spector") == Config()
+
+
+def test_what_a_preset_does_not_know_is_refused() -> None:
+    for name in ("V9", "", None, ["v9"], 9):
+        with pytest.raises(InvalidInputError, match="there is no preset"):
+            Config.preset(name)  # type: ignore[arg-type]
+    with pytest.raises(UnknownArgumentError, match="max_tag"):
+        Config.preset("v9", max_tag=1)
+    with pytest.raises(UnknownArgumentError, match=r"ObserveConfig\(\) has no argument 'mimic'"):
+        Config.preset("v9", observe={"mimic": 1})
+
+
+def test_a_section_of_another_kind_is_refused() -> None:
+    for value in (spector.SleepConfig(), {"min_chars": 1}, None, 1):
+        with pytest.raises(InvalidInputError, match=r"Config\.observe is"):
+            Config(observe=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "+24:00", "+3", "../UTC", "\0", 3, None])
+def test_a_time_zone_that_nobody_knows_is_refused(zone: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"Config\.timezone"):
+        Config(timezone=zone)
+    if zone is not None:
+        with pytest.raises(InvalidInputError, match="timezone"):
+            spector.open(":memory:", embedder=FakeEmbedder(), timezone=zone)
+
+
+def test_a_time_zone_is_a_name_or_an_offset() -> None:
+    noon = datetime(2026, 11, 25, 12, tzinfo=UTC)
+    assert Config().zone is UTC
+    for name in ("Europe/Istanbul", "+03:00"):
+        moved = noon.astimezone(Config(timezone=name).zone)
+        assert (moved.hour, moved.utcoffset()) == (15, timedelta(hours=3))
+    west = noon.astimezone(Config(timezone="-03:30").zone)
+    assert (west.hour, west.minute) == (8, 30)
+
+
+def test_open_wins_over_the_configuration(tmp_path: Path) -> None:
+    given = Config.preset("v9", timezone="+01:00")
+    with spector.open(
+        tmp_path / "a", embedder=FakeEmbedder(), config=given, timezone="+03:00"
+    ) as memory:
+        assert memory._parts.config == dataclasses.replace(given, timezone="+03:00")
+    with spector.open(tmp_path / "a", embedder=FakeEmbedder(), config=given) as memory:
+        assert memory._parts.config.timezone == "+01:00"
+
+
+def test_a_preset_ranks_by_its_profile_unless_open_names_one() -> None:
+    for name, profile in (("spector", "balanced"), ("v9", "cognitive"), ("ucma", "ucma")):
+        with spector.open(
+            ":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW),
+            config=Config.preset(name),
+        ) as memory:
+            memory.remember_many(["the river rose", "a brook fell"])
+            usual, named = memory.recall("river"), memory.recall("river", profile=profile)
+            assert [hit.score for hit in usual] == [hit.score for hit in named]
+    with pytest.raises(InvalidInputError, match="profile"):
+        spector.open(":memory:", embedder=FakeEmbedder(), config=Config(profile="no such"))
+
+
+def test_ucma_starts_every_memory_at_a_day() -> None:
+    clock = ManualClock(NOW)
+    with spector.open(
+        ":memory:", embedder=FakeEmbedder(), clock=clock, config=Config.preset("ucma")
+    ) as memory:
+        for importance in (0.0, 0.4, 1.0):
+            made = memory.remember(f"river {importance}", importance=importance)
+            assert made.stability_days == 1.0
+        flash = memory.remember("fire", importance=0.2, arousal=0.9)
+        assert flash.stability_days == 1.5
+
+
+@pytest.mark.parametrize("bad", [object(), type("S", (), {"summarize": 3})(), dict, "model"])
+def test_a_summarizer_without_the_method_is_refused(bad: Any) -> None:
+    with pytest.raises(InvalidInputError, match="summarizer"):
+        spector.open(":memory:", embedder=FakeEmbedder(), summarizer=bad)
+
+
+def test_a_configuration_is_a_value() -> None:
+    config = Config.preset("v9", sleep={"category_rates": {"fact": 0.1}})
+    assert copy.deepcopy(config) == pickle.loads(pickle.dumps(config)) == config
+    assert len({config, copy.copy(config)}) == 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.observe.min_chars = 3  # type: ignore[misc]
+
+
+def test_importing_spector_loads_no_configuration() -> None:
+    code = "import sys, spector; print([m for m in sys.modules if m.startswith('spector.config')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
