@@ -15,13 +15,21 @@ from spector.parts.lifetime import Access, Lifetime
 from spector.process import Calls
 from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
 from spector.recall import Recaller
-from spector.search import Listing, Searcher
+from spector.search import Listing, Neighbours, Searcher
 from spector.search.evidence import Probes
 from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
-from spector.write import Changer, ConceptExtractor, Forgetter, KnowledgeWriter, Updater, Writer
+from spector.write import (
+    Changer,
+    ConceptExtractor,
+    Forgetter,
+    KnowledgeWriter,
+    SeriesWriter,
+    Updater,
+    Writer,
+)
 
 __all__ = ["Parts"]
 
@@ -57,6 +65,8 @@ class Parts:
     forgetting: Forgetting
     knowledge: KnowledgeWriter
     extractor: ConceptExtractor
+    series: SeriesWriter
+    neighbours: Neighbours
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange
