@@ -166,7 +166,9 @@ def test_many_steps_are_found_again_after_reopening(store_path: Path, clock: Any
     with spector.open(str(store_path), embedder=FakeEmbedder(dim=32), clock=clock) as memory:
         items = ready(memory, *texts, user_id="u")
         calls: list[str] = []
-        memory.layers["episodes"].register_capture_callback(lambda layer, record: calls.append(record.text))
+        memory.layers["episodes"].register_capture_callback(
+            lambda layer, record: calls.append(record.text)
+        )
         memory._parts.series.commit(lambda series: [series.store(each) for each in items])
         assert calls == texts, "the callbacks are called after the commit, in order"
         assert memory.recall("event number 77", user_id="u")
