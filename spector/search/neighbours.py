@@ -1,7 +1,7 @@
 """The memories of one scope that a text is like: what is asked before something is written.
 
-The nearest by their vectors and the best by their words are told apart, because a decision looks at
-each for a reason of its own. Memories without a user are a scope of their own.
+The nearest by vector and the best by words are found apart, because a decision looks at each for a
+reason of its own. Memories without a user are a scope of their own.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from spector.layout import Flag
 from spector.records import Hit, HitList, MemoryRecord
 from spector.search.searcher import Searcher
 from spector.search.view import Cue, RecallRequest, Selection, units_of
-from spector.store.catalog import SqlFilter
+from spector.store.catalog import WITHOUT_USER
 
 __all__ = ["Near", "Neighbours", "Wanted"]
 
 #: the tiers that are compared
 _TIERS: Final = ("episodic", "semantic")
-_NO_USER: Final = SqlFilter("record.user_id IS NULL", ())
 #: the cosine, and nothing else
 _BY_VECTOR: Final = ScoringProfile(name="nearest", mood_boost=1.0)
 #: the words of a memory itself, and nothing else
@@ -107,7 +106,7 @@ def _request(wanted: Wanted, now_ms: int, k: int, *, by_words: bool) -> RecallRe
         cue=Cue(wanted.text, None) if by_words else Cue(None, wanted.vector), k=k,
         selection=Selection(
             tiers=_TIERS, user_id=wanted.user_id,
-            where=_NO_USER if wanted.user_id is None else None,
+            where=WITHOUT_USER if wanted.user_id is None else None,
         ),
         profile=_BY_WORDS if by_words else _BY_VECTOR, now_ms=now_ms, drop_flags=_DROPPED,
         ended=True,
