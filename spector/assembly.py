@@ -44,7 +44,7 @@ from spector.providers import (
 )
 from spector.recall import Recaller
 from spector.records import Purged
-from spector.search import Listing, Neighbours, Searcher
+from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
 from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
@@ -209,7 +209,6 @@ def _make_parts(
         changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
-        neighbours=Neighbours(searcher, store.dim),
         series=SeriesWriter(context, writer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),

@@ -15,7 +15,7 @@ from spector.parts.lifetime import Access, Lifetime
 from spector.process import Calls
 from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
 from spector.recall import Recaller
-from spector.search import Listing, Neighbours, Searcher
+from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
 from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
@@ -66,7 +66,6 @@ class Parts:
     knowledge: KnowledgeWriter
     extractor: ConceptExtractor
     series: SeriesWriter
-    neighbours: Neighbours
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from spector.search.listing import TRUSTED_S, Listing
-from spector.search.neighbours import Near, Neighbours, Wanted
 from spector.search.searcher import Searcher
 
 __all__ = [
     "TRUSTED_S",
     "Listing",
-    "Near",
-    "Neighbours",
     "Searcher",
-    "Wanted",
 ]
