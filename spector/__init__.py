@@ -30,8 +30,9 @@ _HOMES = {
         " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
         " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
         " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
-        " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError SpectorError"
-        " StateTransitionError StoreClosedError StoreError StoreExistsError StoreFailedError"
+        " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError"
+        " SessionClosedError SpectorError StateTransitionError StoreClosedError StoreError"
+        " StoreExistsError StoreFailedError"
         " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
         " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownRelationError"
         " UnknownTierError",
@@ -52,7 +53,8 @@ _HOMES = {
         "Density Emotion Importance Note ObserveResult ObservedUnit Reference",
     "spector.records.reports":
         "BackupReport CheckReport CompactionReport ForgetReport Loss Problem ReflectReport"
-        " RepairReport UserSummary",
+        " RepairReport SessionReport UserSummary",
+    "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",
     "spector.tiers.router": "TierRouter",

@@ -110,6 +110,9 @@ from spector.errors import (
     PartitionCorruptError as PartitionCorruptError,
 )
 from spector.errors import (
+    SessionClosedError as SessionClosedError,
+)
+from spector.errors import (
     SpectorError as SpectorError,
 )
 from spector.errors import (
@@ -300,6 +303,9 @@ from spector.records import (
     ScanStats as ScanStats,
 )
 from spector.records import (
+    SessionReport as SessionReport,
+)
+from spector.records import (
     Signals as Signals,
 )
 from spector.records import (
@@ -308,6 +314,7 @@ from spector.records import (
 from spector.records import (
     Verification as Verification,
 )
+from spector.session.session import Session as Session
 from spector.sleep import ReflectDaemon as ReflectDaemon
 from spector.tiers import (
     PartitionedTier as PartitionedTier,

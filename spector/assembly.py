@@ -46,6 +46,7 @@ from spector.recall import Recaller
 from spector.records import Purged
 from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
+from spector.session import Keeping, Sessions, SessionTools
 from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
@@ -55,7 +56,6 @@ from spector.write import (
     ConceptExtractor,
     Forgetter,
     KnowledgeWriter,
-    SeriesWriter,
     Speakers,
     Updater,
     UseRecorder,
@@ -191,6 +191,13 @@ def _make_parts(
         has_one_user=partial(_has_one_user, router), note_use=use.note_use,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
+    keeping = Keeping(finder, writer, changer, forgetter, config, store.dim)
+    sessions = Sessions(checked, config, SessionTools(
+        promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
+        vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
+        wake=partial(note_writes, config.reflect_after_writes),
+    ))  # fmt: skip
+    context.watchers.add(sessions.forget)
     vectors = Vectors(
         dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
         can_embed=embedder is not None,
@@ -201,7 +208,7 @@ def _make_parts(
         calls=calls, access=access, kernel=kernel, vectors=vectors, probes=probes,
         lifetime=Lifetime(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
-            close_search=searcher.close,
+            close_search=searcher.close, sessions=sessions,
         ),
         fact_extractor=fact_extractor, summarizer=summarizer,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
@@ -209,8 +216,7 @@ def _make_parts(
         changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
-        series=SeriesWriter(context, writer, note_writes=note_writes),
-        recaller=recaller, keeper=keeper, sleeper=sleeper, daemon=daemon,
+        recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
     )
 

@@ -21,6 +21,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     +-- LLMError (RuntimeError)             a chat model gave no usable answer
     +-- KernelUnavailableError (ImportError)
     +-- StateTransitionError (RuntimeError) a partition may not change state that way
+    +-- SessionClosedError (RuntimeError)   the session has ended; begin another one
     +-- StoreError (OSError)                the store as a whole cannot do this
         +-- StoreNotFoundError (FileNotFoundError)
         +-- StoreExistsError (FileExistsError)   something is where a copy or an export is to go
@@ -61,6 +62,7 @@ __all__ = [
     "ModelMismatchError",
     "NotCopyableError",
     "PartitionCorruptError",
+    "SessionClosedError",
     "SpectorError",
     "StateTransitionError",
     "StoreClosedError",
@@ -200,6 +202,10 @@ class KernelUnavailableError(SpectorError, ImportError):
 
 class StateTransitionError(SpectorError, RuntimeError):
     """A partition may not go from its state to the requested one."""
+
+
+class SessionClosedError(SpectorError, RuntimeError):
+    """The session has ended, by a call, with its ``with`` block, or because it was not used."""
 
 
 class StoreError(SpectorError, OSError):

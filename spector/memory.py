@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from spector.arguments import id_of, parse_as_of, parse_switch, parse_truth
 from spector.config import Layout
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile
 from spector.layout import Flag
 from spector.messages import made_by, no_attribute, with_hints, with_keywords
@@ -33,6 +32,7 @@ from spector.records import (
 )
 from spector.search import TRUSTED_S
 from spector.search.view import until
+from spector.verbs import Verbs
 from spector.write import Memories, MemoryFields, Named
 
 __all__ = ["Memory"]
@@ -46,7 +46,7 @@ Id = str | None
 
 
 @with_hints
-class Memory(Faceted):
+class Memory(Verbs):
     """One agent's memory. Made by :func:`spector.open`; thread-safe; a context manager.
 
     Verbs that name a memory take its ``id``, a hit or a record. ``user_id``, ``agent_id`` and

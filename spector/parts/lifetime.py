@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from spector.errors import StoreReadOnlyError
 from spector.kernel import ParallelKernel
 from spector.process import Calls, completed, entry
+from spector.session import Sessions
 from spector.sleep import ReflectDaemon
 from spector.store.opening import OpenedStore
 
@@ -57,7 +58,7 @@ class Lifetime:
 
     def __init__(
         self, access: Access, calls: Calls, kernel: ParallelKernel, daemon: ReflectDaemon, *,
-        keep_last_id: Callable[[], None], close_search: Callable[[], None],
+        keep_last_id: Callable[[], None], close_search: Callable[[], None], sessions: Sessions,
     ) -> None:
         self._opened = access.opened
         self._calls = calls
@@ -65,6 +66,7 @@ class Lifetime:
         self._daemon = daemon
         self._keep_last_id = keep_last_id
         self._close_search = close_search
+        self._sessions = sessions
         for each in self._opened:  # a collector may come to the catalog before the memory
             each.store.catalog.has_owner = True
 
@@ -77,7 +79,15 @@ class Lifetime:
         """See ``Memory.close``."""
         if self._opened[0].store.forked:  # what the parent's threads hold here is held for ever
             completed(self._close)
-        elif self._calls.refuse():
+            return
+        try:
+            if not self._calls.are_here(elsewhere=True):  # else it may be in the middle of a change
+                self._sessions.close()
+        finally:
+            self._close_stores()
+
+    def _close_stores(self) -> None:
+        if self._calls.refuse():
             if self._calls.are_here():
                 for opened in self._opened:
                     opened.store.refuse_calls(own=True)
@@ -116,6 +126,8 @@ class Lifetime:
         """Close the stores of a memory that nothing refers to any more."""
         if not self.is_open:
             return
+        if not self._opened[0].store.forked:  # no caller has a session of it, either
+            self._sessions.close(keep=False)
         if not is_finalizing:
             self._close_dropped(owner)
         elif _users <= {threading.get_ident()}:  # else one was ended, maybe with a lock in hand

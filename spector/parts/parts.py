@@ -17,19 +17,12 @@ from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarize
 from spector.recall import Recaller
 from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
+from spector.session import Sessions
 from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
-from spector.write import (
-    Changer,
-    ConceptExtractor,
-    Forgetter,
-    KnowledgeWriter,
-    SeriesWriter,
-    Updater,
-    Writer,
-)
+from spector.write import Changer, ConceptExtractor, Forgetter, KnowledgeWriter, Updater, Writer
 
 __all__ = ["Parts"]
 
@@ -65,10 +58,10 @@ class Parts:
     forgetting: Forgetting
     knowledge: KnowledgeWriter
     extractor: ConceptExtractor
-    series: SeriesWriter
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange
+    sessions: Sessions
     sleeper: Sleeper
     daemon: ReflectDaemon
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.process import exit
 from spector.process.caches import KEEPERS, drop_all_caches, keeps
-from spector.process.callbacks import Callback, LayerCallbacks
+from spector.process.callbacks import Callback, LayerCallbacks, Watchers
 from spector.process.calls import Calls, Steps, verb
 from spector.process.exit import at_exit
 from spector.process.resources import (
@@ -35,6 +35,7 @@ __all__ = [
     "Resource",
     "Sole",
     "Steps",
+    "Watchers",
     "WeakList",
     "at_exit",
     "calls_here",

@@ -5,14 +5,30 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-__all__ = ["Callback", "LayerCallbacks"]
+__all__ = ["Callback", "LayerCallbacks", "Watchers"]
 
 #: called with the name of a layer, and the record that it got or the id that it lost
 Callback = Callable[[str, Any], None]
 _log = logging.getLogger("spector.layers")
+
+
+class Watchers:
+    """Parts that hear of memories that are gone, so that they forget them, too."""
+
+    def __init__(self) -> None:
+        self._watching: list[Callable[[Collection[int], Collection[str]], object]] = []
+
+    def add(self, watcher: Callable[[Collection[int], Collection[str]], object]) -> None:
+        """Have a function called with the ids and the former words of what is gone."""
+        self._watching.append(watcher)
+
+    def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None:
+        """Tell all that memories are gone, or that their words or their user are others now."""
+        for watcher in self._watching:
+            watcher(ids, texts)
 
 
 class LayerCallbacks:

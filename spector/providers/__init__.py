@@ -20,7 +20,7 @@ from spector.providers.protocols import (
     ImportanceScorer,
     Summarizer,
 )
-from spector.providers.token_counts import TokenCounter, token_counter
+from spector.providers.token_counts import TokenCounter, estimated_tokens, token_counter
 from spector.providers.validate import embedded
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Summarizer",
     "TokenCounter",
     "embedded",
+    "estimated_tokens",
     "resolve",
     "resolve_extractor",
     "resolve_summarizer",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.recall.context import Context, Quote
+from spector.recall.context_builder import quoted_line
 from spector.recall.options import RareArguments, RecallArguments, RecallOptions
 from spector.recall.reading import default_k, topic_in
 from spector.recall.recaller import Recaller
@@ -15,5 +16,6 @@ __all__ = [
     "RecallOptions",
     "Recaller",
     "default_k",
+    "quoted_line",
     "topic_in",
 ]

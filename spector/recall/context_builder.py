@@ -16,7 +16,7 @@ from spector.recall.quoting import Block, Line, line_of
 from spector.records import Hit, HitList
 from spector.search.selection import CUT, quote_text, without_repeats
 
-__all__ = ["ContextBuilder"]
+__all__ = ["ContextBuilder", "quoted_line"]
 
 #: tokens of the words of an abbreviated memory
 _ABBREVIATED_TOKENS: Final = 40
@@ -153,6 +153,28 @@ class ContextBuilder:
                 return _Section(tuple(hit for hit, _ in kept.values()), text, cut)
             kept.popitem()
         return _NO_SECTION
+
+
+def quoted_line(
+    hit: Hit, counter: TokenCounter, max_tokens: int, cue: str | None = None
+) -> str | None:
+    """A memory as one quoted line with its date, complete by itself; None if there is no room.
+
+    Args:
+        cue: what an excerpt is about, if the whole text is too long.
+    """
+    block, words = Block(), cue_words(cue or "")
+    room = max_tokens
+    for _ in range(4):  # the line around the words costs tokens, too
+        line = _line(hit, room, counter, words)
+        if line is None:
+            return None
+        text = block.alone(line)
+        excess = counter(text) - max_tokens
+        if excess <= 0:
+            return text
+        room -= excess
+    return None
 
 
 class _Section(NamedTuple):

@@ -112,6 +112,10 @@ class Block:
         shown = "".join(map(self._page.apart, lines))
         return self._page.title(title) + shown if shown else ""
 
+    def alone(self, line: Line) -> str:
+        """A line that stands for itself, with its date."""
+        return self._page.apart(line).rstrip("\n")
+
     def line(self, record_id: int) -> Line:
         return self._lines[record_id]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from spector.config import MAX_PROBLEMS
-from spector.records.decision import Decision
 from spector.records.erasure import (
     ErasureReceipt,
     Purged,
@@ -62,6 +61,7 @@ from spector.records.reports import (
     Problem,
     ReflectReport,
     RepairReport,
+    SessionReport,
     UserSummary,
 )
 
@@ -77,7 +77,6 @@ __all__ = [
     "CheckReport",
     "CompactionReport",
     "Concept",
-    "Decision",
     "Density",
     "Edge",
     "Emotion",
@@ -112,6 +111,7 @@ __all__ = [
     "RepairReport",
     "Residue",
     "ScanStats",
+    "SessionReport",
     "Signals",
     "Statistic",
     "Step",

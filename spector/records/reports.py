@@ -11,7 +11,7 @@ from spector.records.erasure import ErasureReceipt
 
 __all__ = [
     "BackupReport", "CheckReport", "CompactionReport", "ForgetReport", "Loss", "Problem",
-    "ReflectReport", "RepairReport", "UserSummary",
+    "ReflectReport", "RepairReport", "SessionReport", "UserSummary",
 ]
 
 
@@ -35,6 +35,24 @@ class ForgetReport:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionReport:
+    """What the end of a session kept, and what it dropped."""
+
+    session_id: str
+    #: ids of the memories that entries of its buffer became
+    promoted: tuple[int, ...] = ()
+    #: entries that no memory had, and that were not worth one
+    dropped: int = 0
+    #: tags whose memories a strong one strengthened, and tags that expired before
+    tags_captured: int = 0
+    tags_expired: int = 0
+    #: messages that were observed
+    observed: int = 0
+    #: how long it lasted, by the memory's clock
+    elapsed_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

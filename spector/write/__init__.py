@@ -15,14 +15,10 @@ from spector.write.drafts import (
 from spector.write.forgetting import Forgetter, Manner
 from spector.write.knowledge import (
     SAME_CONCEPT,
-    ChangedError,
     Committed,
     ConceptExtractor,
     KnowledgeWriter,
     Prepared,
-    Ready,
-    Series,
-    SeriesWriter,
     UnpreparedError,
     UseRecorder,
     codes_of,
@@ -37,7 +33,6 @@ from spector.write.writer import Writer
 __all__ = [
     "FIELDS",
     "SAME_CONCEPT",
-    "ChangedError",
     "Changer",
     "Committed",
     "ConceptExtractor",
@@ -49,9 +44,6 @@ __all__ = [
     "MemoryFields",
     "Named",
     "Prepared",
-    "Ready",
-    "Series",
-    "SeriesWriter",
     "Speakers",
     "UnpreparedError",
     "Updater",

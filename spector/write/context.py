@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from spector.clock import Clock
 from spector.config import Config
-from spector.process import LayerCallbacks
+from spector.process import LayerCallbacks, Watchers
 from spector.providers import Embedder, ImportanceScorer
+from spector.store.catalog import Row
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.write.speakers import Speakers
@@ -29,6 +30,7 @@ class WriteContext:
     dim: int
     speakers: Speakers
     callbacks: LayerCallbacks = field(default_factory=LayerCallbacks)
+    watchers: Watchers = field(default_factory=Watchers)
     #: the stores of the router, which knows them weakly: the last call may come from a collector
     stores: tuple[Store, ...] = field(init=False)
 
@@ -41,6 +43,12 @@ class WriteContext:
         The stores share one lock, so ids and changes of several stores are in order.
         """
         return self.stores[0].exclusive()
+
+    def note_replaced(self, before: Row, after: Row) -> None:
+        """After a memory has changed: what knows its former words or user forgets them."""
+        self.speakers.forget()
+        if (before.text, before.user_id) != (after.text, after.user_id):
+            self.watchers.note_gone([before.id], [text] if (text := before.text.strip()) else [])
 
     def erasure_due_ms(self) -> int:
         """When the bytes of what is forgotten or replaced now are to be gone from the files."""

@@ -154,7 +154,9 @@ class Forgetter:
             self._note_layers(doomed)
             for store, rows in doomed.rows.items():
                 self._delete(store, rows, due_ms, doomed)
-        gone = {row.id for rows in doomed.rows.values() for row in rows}
+        every = [row for rows in doomed.rows.values() for row in rows]
+        gone = {row.id for row in every}
+        self._parts.watchers.note_gone(gone, {text for row in every if (text := row.text.strip())})
         waits = not at_once and any(store.files.durable for store in doomed.rows)
         return ForgetReport(
             ids=tuple(sorted(gone)), protected=tuple(doomed.kept),

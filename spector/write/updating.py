@@ -269,7 +269,7 @@ class Updater:
                 ties.apply(tx, self._writer, self._parts)
                 if words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
-            self._parts.speakers.forget()
+            self._parts.note_replaced(row, after)
             newer = newer_than(store.catalog, after)
             return to_record(after, encoded.headers[0], tier.name, newer)
 

@@ -19,27 +19,17 @@ from spector.write.knowledge.rows import (
     apply_changes,
     changes_of_names,
 )
-from spector.write.knowledge.series import (
-    ChangedError,
-    Ready,
-    Series,
-    SeriesWriter,
-)
 from spector.write.knowledge.use import (
     UseRecorder,
 )
 
 __all__ = [
     "SAME_CONCEPT",
-    "ChangedError",
     "Changes",
     "Committed",
     "ConceptExtractor",
     "KnowledgeWriter",
     "Prepared",
-    "Ready",
-    "Series",
-    "SeriesWriter",
     "UnpreparedError",
     "UseRecorder",
     "apply_changes",

@@ -1,0 +1,253 @@
+"""The live sessions of one memory: found by their key, ended when idle, asked, or at its close."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from spector.clock import Clock
+from spector.config import Config
+from spector.errors import SpectorError, StoreClosedError
+from spector.providers import TokenCounter
+from spector.records import MemoryRecord, SessionReport
+from spector.session.buffer import BufferEntry
+from spector.session.state import SessionKey, SessionState, VectorsOf
+
+__all__ = ["SessionTools", "Sessions"]
+
+_log = logging.getLogger("spector.sessions")
+#: milliseconds of the memory's clock between two looks for idle sessions
+_SWEEP_MS = 60_000
+
+
+class Handle(Protocol):
+    """What a caller has of a session."""
+
+    state: SessionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SessionTools:
+    """What sessions may do to the store.
+
+    Attributes:
+        promote: makes an entry of a buffer a lasting memory.
+        lasting: those of some ids that are lasting memories.
+        strengthen: multiplies the stability of those of some memories that live.
+        wake: begins a cycle of sleep, if the daemon runs.
+        may_write: whether the memory may be written to.
+    """
+
+    promote: Callable[[BufferEntry, SessionKey], MemoryRecord]
+    lasting: Callable[[Collection[int]], set[int]]
+    strengthen: Callable[[Collection[int], float], None]
+    vectors_of: VectorsOf
+    wake: Callable[[], None]
+    may_write: Callable[[], bool]
+
+
+class Sessions:
+    """The sessions of one memory, in this process. Thread-safe.
+
+    It keeps what sessions know, and refers to the objects of callers weakly: a session keeps its
+    memory open, and not the other way round.
+    """
+
+    def __init__(self, clock: Clock, config: Config, tools: SessionTools) -> None:
+        self._clock = clock
+        self._config = config
+        self._tools = tools
+        self._lock = threading.RLock()
+        self._states: dict[SessionKey, SessionState] = {}
+        self._handles: weakref.WeakValueDictionary[SessionKey, Handle] = (
+            weakref.WeakValueDictionary()
+        )
+        self._swept_ms = clock.now_ms()
+        self._closed = False
+        #: figures of sessions that have ended
+        self._ended = 0
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    @property
+    def tools(self) -> SessionTools:
+        """What sessions may do to the store."""
+        return self._tools
+
+    @property
+    def staged(self) -> int:
+        """Best hits of a recall that enter the buffer, and usually the zone ``staging``."""
+        return self._config.session.stage
+
+    def state(self, key: SessionKey, counter: TokenCounter) -> SessionState:
+        """The state of a session, made if there is none.
+
+        Raises:
+            StoreClosedError: the memory is closed.
+        """
+        self.sweep()
+        with self._lock:
+            if self._closed:
+                raise StoreClosedError(
+                    "the memory of this session was closed", hint="open it again with spector.open"
+                )
+            found = self._states.get(key)
+            if found is not None and not found.is_idle:
+                return found
+        if found is not None:
+            self._end_quietly(found)
+        with self._lock:
+            made = SessionState(
+                key, clock=self._clock, config=self._config, counter=counter,
+                vectors_of=self._tools.vectors_of,
+            )
+            return self._states.setdefault(key, made)
+
+    def handle(self, state: SessionState, make: Callable[[], Handle]) -> Any:
+        """The object of a session: the one that a caller still has, or a new one."""
+        with self._lock:
+            found = self._handles.get(state.key)
+            if found is None or found.state is not state:
+                found = self._handles[state.key] = make()
+            return found
+
+    def states(self) -> list[SessionState]:
+        """The live sessions in the order in which they began."""
+        self.sweep(at_once=True)
+        with self._lock:
+            return list(self._states.values())
+
+    def end(self, state: SessionState) -> SessionReport:
+        """End a session: keep what is worth keeping, drop the rest; see `Session.end`.
+
+        Raises:
+            SpectorError: an entry could not be kept; the session has ended all the same.
+        """
+        with state.ending:
+            if state.report is not None:
+                return state.report
+            promoted: list[int] = []
+            volatile: list[BufferEntry] = []
+            try:
+                volatile += self._volatile(state)
+                self._promote(state, volatile, promoted)
+            finally:
+                with self._lock:
+                    if self._states.get(state.key) is state:
+                        del self._states[state.key]
+                    self._ended += 1
+                state.finish(promoted, len(volatile) - len(promoted))
+            assert state.report is not None
+            return state.report
+
+    def _volatile(self, state: SessionState) -> list[BufferEntry]:
+        """Entries that no lasting memory has."""
+        entries = state.buffer.entries
+        lasting = self._tools.lasting([each.id for each in entries if each.id is not None])
+        return [each for each in entries if each.id not in lasting]
+
+    def _promote(
+        self, state: SessionState, volatile: Sequence[BufferEntry], promoted: list[int]
+    ) -> None:
+        """Make lasting memories of the entries that are worth it; one failure spares the others."""
+        if not self._tools.may_write():
+            return
+        worth = state.buffer.promotion_candidates()
+        failure: SpectorError | None = None
+        done: set[str] = set()
+        for entry in volatile:
+            words = entry.text.strip()
+            if entry not in worth or not words or words in done:
+                continue
+            try:
+                record = self._tools.promote(entry, state.key)
+            except SpectorError as error:
+                error.add_note(f"session {state.key.session_id} could not keep {words[:60]!r}")
+                failure = failure or error
+                continue
+            promoted.append(record.id)
+            done.add(words)
+        if failure is not None:
+            raise failure
+
+    def sweep(self, *, at_once: bool = False) -> None:
+        """End the sessions that were not used for too long."""
+        now_ms = self._clock.now_ms()
+        if not at_once and abs(now_ms - self._swept_ms) < _SWEEP_MS:
+            return
+        self._swept_ms = now_ms
+        with self._lock:
+            idle = [each for each in self._states.values() if each.is_idle]
+        for each in idle:
+            self._end_quietly(each)
+
+    def close(self, *, keep: bool = True) -> None:
+        """End all sessions; no new one begins.
+
+        Args:
+            keep: False drops them with all that they have, as a kill would.
+
+        Raises:
+            SpectorError: an entry could not be kept; all sessions have ended all the same.
+        """
+        with self._lock:
+            self._closed, states = True, list(self._states.values())
+        failure: SpectorError | None = None
+        for each in states:
+            if not keep:
+                each.finish([], 0)
+                continue
+            try:
+                self.end(each)
+            except SpectorError as error:
+                failure = failure or error
+        with self._lock:
+            self._states.clear()
+        if failure is not None:
+            raise failure
+
+    def forget(self, ids: Collection[int], texts: Collection[str] = ()) -> int:
+        """Drop what sessions have of forgotten memories; returns how many pieces."""
+        with self._lock:
+            states = list(self._states.values())
+        return sum(each.erase(ids, texts) for each in states)
+
+    def drop_expired_tags(self) -> int:
+        """Drop tags that are older than their life; returns how many were never captured."""
+        with self._lock:
+            states = list(self._states.values())
+        return sum(each.tags.drop_expired() for each in states)
+
+    def stats(self) -> Mapping[str, Any]:
+        """Figures of all live sessions together, JSON-ready."""
+        with self._lock:
+            states = list(self._states.values())
+        zones: dict[str, int] = {"system": 0, "active": 0, "staging": 0}
+        for each in states:
+            for zone, usage in each.zones.usage().items():
+                zones[zone] += int(usage["used"])
+        return {
+            "live": len(states), "ended": self._ended,
+            "sensory": {
+                "size": sum(each.sensory.size for each in states),
+                "total_ingested": sum(each.sensory.total_ingested for each in states),
+            },
+            "buffer": sum(len(each.buffer) for each in states),
+            "tags": sum(len(each.tags) for each in states),
+            "zones": zones,
+        }  # fmt: skip
+
+    def _end_quietly(self, state: SessionState) -> None:
+        """End an idle session for a caller who has nothing to do with it."""
+        with contextlib.suppress(SpectorError):
+            try:
+                self.end(state)
+            except SpectorError:
+                _log.exception("an idle session could not keep all that it should")
+                raise

@@ -1,0 +1,246 @@
+"""What one session knows for the time being; nothing of it is on disk.
+
+The steps of observing read it and write to it: who was named, which texts a context has quoted,
+what was said last, the mood, the tags of weak memories.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from spector._types import F32
+from spector.clock import Clock, from_ms
+from spector.config import Config
+from spector.providers import TokenCounter
+from spector.records import MemoryRecord, SessionReport
+from spector.session.buffer import SessionBuffer
+from spector.session.echoes import Echoes
+from spector.session.sensory import SensoryBuffer
+from spector.session.tags import SynapticTags
+from spector.session.zones import Zones
+
+__all__ = ["SessionKey", "SessionState", "VectorsOf"]
+
+#: ids -> the vectors of those memories that have one
+VectorsOf = Callable[[Sequence[int]], Mapping[int, F32]]
+
+#: messages whose vectors attention looks at, beside the buffer
+_MESSAGES: Final = 3
+#: valence from which a message sets the mood, and how long a mood lasts
+_MOOD_FROM: Final = 0.2
+_MOOD_MS: Final = 30 * 60_000
+#: inputs that are remembered as the source of memories
+_MOST_SOURCES: Final = 4096
+
+
+class SessionKey(NamedTuple):
+    """What a session is known by: sessions with other keys share nothing."""
+
+    user_id: str | None
+    agent_id: str | None
+    session_id: str
+
+
+class SessionState:
+    """The volatile state of one session. Thread-safe.
+
+    Attributes:
+        referents: who was named, as the resolver of references left it; None before any.
+        previous: ids of the memories that the message before was stored as.
+        observed: messages that were observed.
+    """
+
+    def __init__(
+        self, key: SessionKey, *, clock: Clock, config: Config, counter: TokenCounter,
+        vectors_of: VectorsOf,
+    ) -> None:
+        session, observe = config.session, config.observe
+        self.key = key
+        self.clock = clock
+        self.idle_ms = round(session.idle_s * 1000)
+        self.started_at = from_ms(clock.now_ms())
+        self.used_ms = clock.now_ms()
+        self.sensory = SensoryBuffer(session.sensory_capacity, clock, key.session_id)
+        self.buffer = SessionBuffer(
+            clock, capacity=session.buffer_items, scale_min=session.buffer_scale_min,
+            promote_accesses=session.promote_accesses,
+            promote_importance=session.promote_importance,
+        )
+        self.zones = Zones(
+            clock, counter,
+            budgets={
+                "system": session.system_tokens, "active": session.active_tokens,
+                "staging": session.staging_tokens,
+            },
+            weights=(session.zone_importance, session.zone_recency),
+        )
+        self.tags = SynapticTags(
+            clock, key.session_id, below=observe.tag_below, capture_from=observe.capture_from,
+            ttl_s=observe.tag_ttl_s, factor=observe.capture_factor,
+        )
+        self.referents: Any = None
+        self.previous: tuple[int, ...] = ()
+        self.observed = 0
+        #: held by what ends the session
+        self.ending = threading.RLock()
+        #: what its end has done; None while it lives
+        self.report: SessionReport | None = None
+        self.counter = counter
+        self.staging_tokens = session.staging_tokens
+        self._echoes = Echoes()
+        self._vectors_of = vectors_of
+        self._vectors: dict[int, F32] = {}
+        self._messages: deque[F32] = deque(maxlen=_MESSAGES)
+        self._mood: tuple[float, int] | None = None
+        #: memory -> entry of the sensory buffer that it was made from
+        self._sources: dict[int, str] = {}
+
+    def count_by(self, counter: TokenCounter) -> None:
+        """Count the tokens of the zones by another counter."""
+        self.counter = counter
+        self.zones.count_by(counter)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it was last used too long ago to go on."""
+        return self.clock.now_ms() - self.used_ms >= self.idle_ms
+
+    def use(self) -> None:
+        """Note that it is used now."""
+        self.used_ms = self.clock.now_ms()
+
+    # -- what was said ----------------------------------------------------------------------------
+
+    def note_message(self, vector: F32 | None, valence: float | None = None) -> None:
+        """Note the vector of a message, and the valence of a user's."""
+        self.observed += 1
+        if vector is not None:
+            self._messages.append(vector)
+        if valence is not None and abs(valence) >= _MOOD_FROM:
+            self._mood = (valence, self.clock.now_ms())
+
+    @property
+    def mood(self) -> float | None:
+        """Valence of the last message of a user that had any; None after 30 minutes."""
+        found = self._mood
+        if found is None or self.clock.now_ms() - found[1] >= _MOOD_MS:
+            return None
+        return found[0]
+
+    @property
+    def attention_vectors(self) -> list[F32]:
+        """Vectors of the buffer's memories and of the last three messages."""
+        ids = [each.id for each in self.buffer.entries if each.id is not None]
+        missing = [each for each in ids if each not in self._vectors]
+        known = {**self._vectors, **self._vectors_of(missing)} if missing else self._vectors
+        self._vectors = {each: known[each] for each in ids if each in known}
+        return [*self._vectors.values(), *self._messages]
+
+    # -- what was stored and recalled -------------------------------------------------------------
+
+    def note_stored(
+        self, record: MemoryRecord, vector: F32 | None = None, *, entry_id: str | None = None,
+        tags: bool = True,
+    ) -> bool:
+        """Note that a memory was stored through the session; says whether it is tagged.
+
+        Args:
+            vector: of the memory, if it is at hand.
+            entry_id: the entry of the sensory buffer that it was made from.
+            tags: False for memories of volatile tiers, which are never tagged.
+        """
+        self.buffer.add(
+            record.id, record.text, importance=min(1.0, max(0.0, record.importance)),
+            access_count=record.access_count,
+        )
+        if vector is not None:
+            self._vectors[record.id] = vector
+        if entry_id is not None:
+            self._sources[record.id] = entry_id
+            while len(self._sources) > _MOST_SOURCES:
+                del self._sources[next(iter(self._sources))]
+        return tags and self.tags.note_stored(record.id, record.importance)
+
+    def note_skipped(self, text: str, importance: float) -> None:
+        """Note what was not worth a memory; the session may still find that it is."""
+        self.buffer.add(None, text, importance=min(1.0, max(0.0, importance)))
+
+    def note_recalled(self, records: Sequence[MemoryRecord]) -> None:
+        """Add memories that came to mind to the buffer, or count an access of them there."""
+        count_access = self.buffer.touch
+        for each in records:
+            if not count_access(each.id):
+                self.buffer.add(
+                    each.id, each.text, importance=min(1.0, max(0.0, each.importance))
+                )
+
+    def note_quoted(self, records: Sequence[MemoryRecord]) -> None:
+        """Note that a context quoted memories: repeating them says nothing new."""
+        self._echoes.note(records)
+
+    def echoes(self, text: str, dates: Collection[str] | None = None) -> bool:
+        """Whether a text only repeats what a context of this session quoted.
+
+        Args:
+            dates: the dates that it names, where these are known.
+        """
+        return self._echoes.hold(text, dates)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def erase(self, ids: Collection[int], texts: Collection[str]) -> int:
+        """Drop what the session has of forgotten memories; returns how many pieces."""
+        entries = {self._sources.pop(each) for each in ids if each in self._sources}
+        for each in ids:
+            self._vectors.pop(each, None)
+        self.previous = tuple(each for each in self.previous if each not in ids)
+        found = [
+            self.buffer.erase(ids, texts), self.zones.erase(ids, texts), self.tags.erase(ids),
+            self.sensory.erase(entries, texts), self._echoes.erase(ids),
+        ]  # fmt: skip
+        if any(found):
+            self._messages.clear()
+            self.referents = None
+        return sum(found)
+
+    def finish(self, promoted: Sequence[int], dropped: int) -> None:
+        """Note the end, and drop everything."""
+        tags, now = self.tags, from_ms(self.clock.now_ms())
+        tags.drop_expired()
+        self.report = SessionReport(
+            session_id=self.key.session_id, promoted=tuple(promoted),
+            dropped=dropped, tags_captured=tags.captured, tags_expired=tags.expired,
+            observed=self.observed,
+            elapsed_s=(now - self.started_at).total_seconds(),
+        )  # fmt: skip
+        self.buffer.clear()
+        self.sensory.drain()
+        for zone in ("system", "active", "staging"):
+            self.zones.clear(zone)
+        tags.erase([each.memory_id for each in tags.tags])
+        self._echoes = Echoes()
+        self._messages.clear()
+        self._vectors, self._sources, self._mood = {}, {}, None
+        self.referents, self.previous = None, ()
+
+    def stats(self) -> dict[str, Any]:
+        """Figures of the session, JSON-ready."""
+        return {
+            "session_id": self.key.session_id, "user_id": self.key.user_id,
+            "agent_id": self.key.agent_id, "started_at": _iso(self.started_at),
+            "used_at": _iso(from_ms(self.used_ms)), "observed": self.observed,
+            "sensory": {"size": self.sensory.size, "total_ingested": self.sensory.total_ingested},
+            "buffer": len(self.buffer), "zones": self.zones.usage(), "mood": self.mood,
+            "tags": {
+                "live": len(self.tags), "captured": self.tags.captured,
+                "expired": self.tags.expired,
+            },
+        }  # fmt: skip
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat()

@@ -1,0 +1,235 @@
+"""The three buffers of a session: raw inputs, the nine entries, the zones of a prompt."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from spector.clock import ManualClock
+from spector.errors import InvalidInputError
+from spector.providers import token_counter
+from spector.session import SensoryBuffer, SessionBuffer, Zones
+
+START = 1_795_000_000_000
+Budgets = dict[str, int]
+
+
+def nine(clock: ManualClock) -> SessionBuffer:
+    return SessionBuffer(
+        clock, capacity=9, scale_min=30, promote_accesses=2, promote_importance=0.6
+    )
+
+
+def zones(clock: ManualClock, **budgets: int) -> Zones:
+    given = {"system": 10, "active": 10, "staging": 10, **budgets}
+    return Zones(clock, token_counter(len), budgets=given, weights=(0.7, 0.3))
+
+
+# -- the sensory buffer ----------------------------------------------------------------------------
+
+
+def test_the_ring_keeps_the_newest_and_counts_all() -> None:
+    ring = SensoryBuffer(512, ManualClock(START), "s")
+    for n in range(600):
+        ring.ingest(f"input {n}", source="user")
+    assert (ring.size, ring.total_ingested) == (512, 600)
+    drained = ring.drain()
+    assert [each.content for each in drained] == [f"input {n}" for n in range(88, 600)]
+    assert (ring.size, ring.total_ingested, ring.drain()) == (0, 600, [])
+
+
+def test_an_entry_says_what_came_from_where_and_when() -> None:
+    clock = ManualClock(START)
+    ring = SensoryBuffer(2, clock, "s")
+    first = ring.ingest("Ada moved to Kars.", source="user")
+    clock.advance(seconds=1)
+    second = ring.ingest("", source="tool", modality="code")
+    assert first.entry_id != second.entry_id
+    assert (first.source, first.modality, second.modality) == ("user", "text", "code")
+    assert (second.timestamp - first.timestamp).total_seconds() == 1
+    assert first.token_estimate > 3
+    assert second.token_estimate == 0
+    with pytest.raises(InvalidInputError, match="content must be a str"):
+        ring.ingest(b"bytes", source="user")  # type: ignore[arg-type]
+
+
+def test_draining_while_others_write_loses_nothing() -> None:
+    """Damage without the lock: an input between the copy and the clearing is gone."""
+    ring, drained = SensoryBuffer(100_000, ManualClock(START)), list[str]()
+
+    def write(name: str) -> None:
+        for n in range(2_000):
+            ring.ingest(f"{name} {n}", source=name)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for each in threads:
+        each.start()
+    while any(each.is_alive() for each in threads):
+        drained += [each.content for each in ring.drain()]
+    drained += [each.content for each in ring.drain()]
+    assert len(drained) == len(set(drained)) == ring.total_ingested == 6_000
+
+
+# -- the nine entries ------------------------------------------------------------------------------
+
+
+def test_of_a_full_buffer_the_lowest_score_goes() -> None:
+    """8 entries of 0.9 used now, one of 0.5 last used 30 minutes ago: 0.184 is below 0.300."""
+    clock = ManualClock(START)
+    buffer = nine(clock)
+    assert buffer.add(1, "old", importance=0.5)
+    clock.advance(seconds=30 * 60)
+    for n in range(2, 10):
+        assert buffer.add(n, f"new {n}", importance=0.9)
+    assert not buffer.add(10, "weak", importance=0.1)
+    assert [each.id for each in buffer.entries] == list(range(1, 10))
+    assert buffer.add(11, "used", importance=0.2, access_count=5)
+    assert [each.id for each in buffer.entries] == [*range(2, 10), 11]
+
+
+def test_equal_scores_give_way_by_age() -> None:
+    clock = ManualClock(START)
+    buffer = nine(clock)
+    for n in range(10):
+        buffer.add(n, "same", importance=0.5)
+    assert [each.id for each in buffer.entries] == list(range(1, 10))
+
+
+def test_a_known_id_is_updated_in_place() -> None:
+    buffer = nine(ManualClock(START))
+    for n in range(9):
+        buffer.add(n, f"text {n}", importance=0.9)
+    assert buffer.add(4, "changed", importance=0.1, access_count=1)
+    assert [each.id for each in buffer.entries] == list(range(9))
+    entry = buffer.entries[4]
+    assert (entry.text, entry.importance, entry.access_count) == ("changed", 0.1, 1)
+
+
+def test_touching_counts_an_access_and_makes_recent() -> None:
+    clock = ManualClock(START)
+    buffer = nine(clock)
+    buffer.add(1, "first", importance=0.5)
+    clock.advance(seconds=600)
+    assert buffer.touch(1)
+    assert not buffer.touch(2)
+    entry, = buffer.entries
+    assert entry.access_count == 1
+    assert (entry.last_accessed - entry.added_at).total_seconds() == 600
+
+
+@pytest.mark.parametrize(("importance", "accesses", "kept"), [
+    (0.6, 0, True), (0.59, 0, False), (0.1, 2, True), (0.59, 1, False),
+    (0.6000000238418579, 0, True), (0.5999999642372131, 0, True),
+])  # fmt: skip
+def test_what_is_worth_keeping(importance: float, accesses: int, kept: bool) -> None:
+    buffer = nine(ManualClock(START))
+    buffer.add(None, "text", importance=importance, access_count=accesses)
+    assert bool(buffer.promotion_candidates()) == kept
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), "0.5", True])
+def test_an_importance_that_is_none_is_refused(wrong: float) -> None:
+    with pytest.raises(InvalidInputError, match="importance"):
+        nine(ManualClock(START)).add(None, "text", importance=wrong)
+
+
+# -- the zones -------------------------------------------------------------------------------------
+
+
+def test_the_least_valuable_item_makes_room() -> None:
+    """0.9 last used 9 hours ago is 0.660, 0.5 used now is 0.650: the second goes."""
+    clock = ManualClock(START)
+    zone = zones(clock)
+    assert zone.add("a", "aaaaa", "active", 0.9)
+    clock.advance(hours=9)
+    assert zone.add("b", "bbbbb", "active", 0.5)
+    assert zone.add("c", "ccccc", "active", 0.1)
+    assert [each.item_id for each in zone.items("active")] == ["a", "c"]
+
+
+def test_what_is_larger_than_its_zone_evicts_nothing() -> None:
+    zone = zones(ManualClock(START))
+    zone.add("a", "aaaaa", "active", 0.1)
+    assert not zone.add("b", "b" * 11, "active", 1.0)
+    assert zone.render() == "aaaaa"
+
+
+def test_system_never_evicts() -> None:
+    zone = zones(ManualClock(START))
+    assert zone.add("a", "aaaaaa", "system", 0.0)
+    assert not zone.add("b", "bbbbb", "system", 1.0)
+    assert zone.add("c", "cccc", "system", 1.0)
+    assert not zone.add("a", "aaaaaaa", "system", 0.0)
+    assert zone.render() == "cccc\naaaaaa"
+
+
+def test_an_update_that_grows_evicts_others_or_changes_nothing() -> None:
+    zone = zones(ManualClock(START))
+    zone.add("a", "aaaa", "active", 0.1)
+    zone.add("b", "bbbb", "active", 0.9)
+    assert zone.add("a", "aaaaaaaa", "active", 0.1)
+    assert zone.render() == "aaaaaaaa"
+    assert not zone.add("a", "a" * 11, "active", 1.0)
+    assert zone.render() == "aaaaaaaa"
+    item = zone.get("a")
+    assert item is not None
+    assert item.importance == 0.1
+
+
+def test_an_update_may_move_an_item() -> None:
+    zone = zones(ManualClock(START))
+    zone.add("a", "aaaaa", "active", 0.5)
+    zone.add("b", "bbbbbbbbbb", "system", 0.5)
+    assert not zone.add("a", "aaaaa", "system", 0.5)
+    assert zone.add("a", "aaaaa", "staging", 0.5)
+    assert zone.usage()["active"]["used"] == 0
+    assert zone.usage()["staging"] == {"used": 5, "budget": 10, "pct": 50.0}
+
+
+def test_the_text_has_zones_in_order_and_leaves_out_empty_ones() -> None:
+    zone = zones(ManualClock(START), active=100, staging=100)
+    zone.add("last", "staged", "staging", 1.0)
+    zone.add("low", "low", "active", 0.2)
+    zone.add("high", "high", "active", 0.8)
+    assert zone.render() == "high\nlow\n\nstaged"
+    zone.add("rule", "be brief", "system", 0.0)
+    assert zone.render() == "be brief\n\nhigh\nlow\n\nstaged"
+    assert zone.clear("active") == 2
+    assert zone.render() == "be brief\n\nstaged"
+    assert zone.remove("rule")
+    assert not zone.remove("rule")
+    assert zone.get("rule") is None
+
+
+def test_a_percentage_has_one_decimal() -> None:
+    zone = zones(ManualClock(START), active=6144)
+    zone.add("a", "a" * 1000, "active", 0.5)
+    assert zone.usage()["active"] == {"used": 1000, "budget": 6144, "pct": 16.3}
+
+
+def test_looking_an_item_up_keeps_it() -> None:
+    clock = ManualClock(START)
+    zone = zones(clock)
+    zone.add("a", "aaaaa", "active", 0.5)
+    zone.add("b", "bbbbb", "active", 0.5)
+    clock.advance(hours=1)
+    assert zone.get("a")
+    zone.add("c", "ccccc", "active", 0.5)
+    assert [each.item_id for each in zone.items("active")] == ["a", "c"]
+
+
+@pytest.mark.parametrize(("arguments", "named"), [
+    (("a", "x", "Active", 0.5), "zone"), (("a", "x", "active", 1.5), "importance"),
+    ((True, "x", "active", 0.5), "item_id"), (("a", 5, "active", 0.5), "content"),
+])  # fmt: skip
+def test_wrong_arguments_are_named(arguments: tuple[object, ...], named: str) -> None:
+    with pytest.raises(InvalidInputError, match=named):
+        zones(ManualClock(START)).add(*arguments)  # type: ignore[arg-type]
+
+
+def test_another_counter_counts_what_is_there() -> None:
+    zone = zones(ManualClock(START))
+    zone.add("a", "aaaaa", "active", 0.5)
+    zone.count_by(token_counter(lambda text: 2 * len(text)))
+    assert zone.usage()["active"]["used"] == 10

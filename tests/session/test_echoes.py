@@ -1,0 +1,55 @@
+"""What a context quoted is no news when it comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+import spector
+
+
+@pytest.fixture
+def session(memory: spector.Memory) -> spector.Session:
+    made = memory.session("s", user_id="u")
+    made.remember("Ada moved to Kars. She has a cat named Pamuk.", role="user")
+    made.remember("Yarın dişçiye gideceğim.", role="user")
+    assert not made.state.echoes("Ada moved to Kars.")  # nothing was quoted yet
+    made.context("Where did Ada move?", always=True)
+    made.context("Yarın dişçiye gideceğim", always=True)
+    return made
+
+
+@pytest.mark.parametrize("text", [
+    "Ada moved to Kars. She has a cat named Pamuk.",
+    "ada moved to kars!",
+    "She has a cat named Pamuk.",
+    "She has a cat named Pamuk. Ada moved to Kars.",
+    "YARIN dişçiye gideceğim",
+])  # fmt: skip
+def test_words_that_were_quoted_are_an_echo(session: spector.Session, text: str) -> None:
+    assert session.state.echoes(text)
+
+
+@pytest.mark.parametrize("text", [
+    "Ada moved to Ankara.",
+    "Ada moved to Kars. She sold the house.",
+    "She has no cat named Pamuk.",
+    "moved to Kars",
+    "",
+])  # fmt: skip
+def test_other_words_are_none(session: spector.Session, text: str) -> None:
+    assert not session.state.echoes(text)
+
+
+def test_a_pasted_context_is_an_echo_and_what_is_added_is_not(session: spector.Session) -> None:
+    text = session.context("Where did Ada move?", always=True).text
+    assert "Kars" in text
+    assert session.state.echoes(text)
+    assert session.state.echoes(f"{text}\nAda moved to Kars.")
+    assert not session.state.echoes(f"{text}\nBob stayed in Izmir.")
+    line = next(each for each in text.splitlines() if "Kars" in each)
+    assert session.state.echoes(line)
+
+
+def test_another_session_has_not_quoted_it(session: spector.Session) -> None:
+    other = session.new("other")
+    assert not other.state.echoes("Ada moved to Kars.")
