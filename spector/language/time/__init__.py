@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from spector.language.time.calendar import Span, hull
+from spector.language.time.calendar import Span, hull, shifted
 from spector.language.time.ranges import time_range_in
 
 __all__ = [
     "Span",
     "hull",
+    "shifted",
     "time_range_in",
 ]

@@ -1,0 +1,9 @@
+"""Dates that texts name, resolved to days from the day of the message."""
+
+from __future__ import annotations
+
+from spector.language.dates.period import Period
+from spector.language.dates.scan import DateExpression, dates_in, iso_of
+from spector.language.dates.wording import reads_turkish
+
+__all__ = ["DateExpression", "Period", "dates_in", "iso_of", "reads_turkish"]

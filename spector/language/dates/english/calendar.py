@@ -1,0 +1,359 @@
+"""English dates of the calendar: 8 May 2023, the third, Q3 2022, summer of 2021, the nineties."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from typing import Final
+
+from spector.language.dates import period as at
+from spector.language.dates.english import words
+from spector.language.dates.english.numbers import is_year, ordinal, year
+from spector.language.dates.period import Meaning, Period
+from spector.language.dates.reader import Reader
+
+__all__ = [
+    "Found",
+    "day_number",
+    "decade",
+    "month_at",
+    "month_day",
+    "month_only",
+    "ordinal_alone",
+    "quarter",
+    "season",
+    "weekday",
+    "weekday_at",
+    "year_alone",
+]  # fmt: skip
+
+Found = tuple[Meaning, int] | None
+
+#: "may", "march", "mar", "sun", "sat", "wed", "mon", "dec": words of other meanings
+_DOUBTFUL_MONTHS: Final = frozenset("may march mar dec jan".split())
+_LEADS: Final = frozenset(
+    """in of during since until till by before after last next this early mid late from between
+    through to around for the end beginning start on and every mid""".split()
+)
+_YEAR_LEADS: Final = frozenset(
+    """in of during since until till by before after from between through to around for year and
+    than or circa back - ~""".split()
+)
+#: behind a bare year these make a number of it
+_COUNTED: Final = frozenset(
+    """people users items dollars euros lines words miles km calories steps points percent % times
+    units pieces characters mb gb kg meters""".split()
+)
+
+
+def month_at(r: Reader, start: int) -> tuple[int, int] | None:
+    """(number, end) of the name of a month, with the full stop of a short one."""
+    number = words.MONTHS.get(r.text(start))
+    if number is None:
+        return None
+    if r.text(start) == "sept" or len(r.text(start)) == 3:
+        dotted = r.text(start + 1) == "." and r.joined(start + 1) and start + 2 < len(r.words)
+        return number, start + 1 + dotted
+    return number, start + 1
+
+
+def weekday_at(r: Reader, start: int) -> tuple[int, int] | None:
+    """(number, end) of a weekday, Monday is 0."""
+    text = r.text(start)
+    if text in words.WEEKDAYS:
+        return words.WEEKDAYS[text], start + 1
+    if text in words.SHORT_WEEKDAYS and (
+        text not in ("sun", "sat", "wed", "mon") or r.word(start).raw[:1].isupper()
+        or r.text(start - 1) in ("on", "next", "last", "this", "by", "until")
+    ):
+        dotted = r.text(start + 1) == "." and r.joined(start + 1) and start + 2 < len(r.words)
+        return words.SHORT_WEEKDAYS[text], start + 1 + dotted
+    return None
+
+
+def month_day(r: Reader, start: int) -> Found:
+    """Friday, May 8th, 2023; the 8th of May; May 8; 8 May '23."""
+    begin = start
+    named = weekday_at(r, start)
+    if named is not None:
+        start = _skip(r, named[1], ",", "the", "-", "-")
+    elif r.text(start) == "the":
+        start += 1
+    found = _day_then_month(r, start) or _month_then_day(r, start)
+    if found is None:
+        if named is not None:
+            return _weekday_and_number(r, named[0], start)
+        return None
+    meaning, end = found
+    behind = weekday_at(r, _skip(r, end, ",", "("))
+    if named is None and behind is not None:
+        end = behind[1]
+        end += r.text(end) == ")"
+    del begin
+    return meaning, end
+
+
+def _skip(r: Reader, start: int, *signs: str) -> int:
+    while r.text(start) and r.text(start) in signs:
+        start += 1
+    return start
+
+
+def _day_then_month(r: Reader, start: int) -> Found:
+    counted = ordinal(r, start)
+    if counted is None:
+        counted = day_number(r, start)
+    if counted is None:
+        return None
+    of, end = counted
+    end = r.says(end, "day of")
+    end = _skip(r, end, "of", "-", "/", ".") if r.text(end) in ("of", "-", "/", ".") else end
+    month = month_at(r, end)
+    if month is None or not 1 <= of <= 31:
+        return None
+    return _with_year(r, month[0], of, month[1])
+
+
+def day_number(r: Reader, start: int) -> tuple[int, int] | None:
+    """A day in figures or plain words: 8, fifteen, twenty five."""
+    word = r.word(start)
+    if word.text.isdecimal():
+        return (word.number, start + 1) if len(word.text) <= 2 else None
+    if word.text in words.TENS and words.TENS[word.text] in (20, 30):
+        ones = start + 1 + (r.text(start + 1) == "-")
+        if r.text(ones) in words.COUNTS:
+            return words.TENS[word.text] + words.COUNTS[r.text(ones)], ones + 1
+        return words.TENS[word.text], start + 1
+    value = words.COUNTS.get(word.text) or words.TEENS.get(word.text)
+    return (value, start + 1) if value else None
+
+
+def _month_then_day(r: Reader, start: int) -> Found:
+    month = month_at(r, start)
+    if month is None:
+        return None
+    number, end = month
+    end = _skip(r, end, "-", "/", ",") if r.text(end) in ("-", "/", ",") else end
+    end += r.text(end) == "the"
+    counted = ordinal(r, end) or day_number(r, end)
+    if counted is None or not 1 <= counted[0] <= 31:
+        return None
+    of, end = counted
+    if r.text(end) == ":" and r.joined(end) and r.word(end + 1).text.isdecimal():
+        return None  # "May 8:30"
+    return _with_year(r, number, of, end)
+
+
+def _with_year(r: Reader, month: int, of: int, end: int) -> Found:
+    after = end
+    while r.text(after) in (",", "of", "-", "/", ".", "in") and after < end + 2:
+        after += 1
+    found = year(r, after, short=r.text(after - 1) in ("of", "-", "/") and after > end)
+    if found is not None and (r.text(found[1]) in (":", "am", "pm") and found[0] >= 2100):
+        found = None
+    if found is not None:
+        made = at.of_month(found[0], month, of)
+        return (Meaning((made,)), found[1]) if made else None
+
+    def make(which: int) -> Period | None:
+        return at.of_month(which, month, of)
+
+    if all(make(each) is None for each in (2023, 2024)):
+        return None
+    return Meaning(of_year=make), end
+
+
+def _weekday_and_number(r: Reader, number: int, start: int) -> Found:
+    """Wednesday 13th, Friday the 13th: the nearest such days."""
+    counted = ordinal(r, start)
+    if counted is None or not 1 <= counted[0] <= 31:
+        return None
+    today, found = r.today, []
+    for step in (-1, 1):
+        for months in range(0, 14):
+            there = at.at_day(today.replace(day=1), step * months, "month")
+            made = at.of_month(there.year, there.month, counted[0])
+            if made is None or made.first is None or made.first.weekday() != number:
+                continue
+            if (made.first < today) == (step < 0):
+                found.append(made)
+                break
+    return (Meaning(tuple(found), relative=True), counted[1]) if found else None
+
+
+def month_only(r: Reader, start: int) -> Found:
+    """May 2023, 2023 May, in May, the April."""
+    begin = start
+    lead = year(r, start) if r.word(start).text.isdecimal() else None
+    if lead is not None:
+        month = month_at(r, lead[1])
+        if month is None or (ordinal(r, month[1]) or r.word(month[1]).text.isdecimal()):
+            return None
+        return Meaning((at.month(lead[0], month[0]),), "month"), month[1]
+    month = month_at(r, start)
+    if month is None:
+        return None
+    number, end = month
+    after = end
+    while r.text(after) in (",", "of", "-", "/", "in") and after < end + 2:
+        after += 1
+    of = r.text(after - 1) == "of" and after > end
+    found = year(r, after, short=of or (r.text(after - 1) in "-/" and after > end))
+    if found is not None:
+        return Meaning((at.month(found[0], number),), "month"), found[1]
+    text = r.text(start)
+    previous = r.text(begin - 1)
+    if text in _DOUBTFUL_MONTHS and previous not in _LEADS:
+        whole = len(r.words) <= 2 and r.word(start).raw[:1].isupper()
+        if not whole and not (text == "jan" and r.word(start).raw[:1].isupper() is None):
+            return None
+    if len(text) == 3 and text != "may" and previous not in _LEADS and len(r.words) > 2:
+        return None
+    if text == "may" and (previous in ("this", "the", "to", "for", "and", "last")
+                          and not r.word(start).raw[:1].isupper()):
+        return None
+
+    def make(which: int) -> Period | None:
+        return at.month(which, number)
+
+    return Meaning(grain="month", of_year=make), end
+
+
+def weekday(r: Reader, start: int) -> Found:
+    """Friday: the last one and the next one."""
+    named = weekday_at(r, start)
+    if named is None or r.text(start).endswith("days"):
+        return None
+    away = (named[0] - r.today.weekday()) % 7
+    if away == 0:
+        periods = (at.day(at.moved(r.today, -7)), at.day(r.today))
+    else:
+        periods = (at.day(at.moved(r.today, away - 7)), at.day(at.moved(r.today, away)))
+    return Meaning(periods, relative=True), named[1]
+
+
+def ordinal_alone(r: Reader, start: int) -> Found:
+    """on the 21st: the last one and the next one."""
+    if r.text(start) != "the" or r.text(start - 1) not in (
+        "on", "by", "until", "till", "since", "before", "after", "from", "between", "to", "through",
+        "and",
+    ):
+        return None
+    counted = ordinal(r, start + 1)
+    if counted is None or not 1 <= counted[0] <= 31:
+        return None
+    if r.text(counted[1]) and r.text(counted[1]) not in ".,;!?)" and (
+        r.text(counted[1]) not in ("at", "to", "until", "till", "through", "and", "for", "i", "we")
+    ):
+        return None
+    return Meaning(tuple(_nearest(r.today, counted[0])), relative=True,
+                   number=counted[0]), counted[1]
+
+
+def _nearest(today: date, of: int) -> list[Period]:
+    found = []
+    for step in (-1, 1):
+        for months in range(0, 4):
+            there = at.at_day(today.replace(day=1), step * months, "month")
+            made = at.of_month(there.year, there.month, of)
+            if made is not None and made.first is not None and (made.first < today) == (step < 0):
+                found.append(made)
+                break
+    return found
+
+
+def year_alone(r: Reader, start: int) -> Found:
+    """in 2019, the year 2019, FY 2019, 1998."""
+    begin = start
+    start = r.says(start, "the year", "year", "calendar year", "fiscal year", "fy", "cy", "cal")
+    found = year(r, start)
+    word = r.word(start)
+    if found is None or (r.joined(start) and r.text(start - 1) in "-/.:+$#&=" and begin == start):
+        return None
+    value, end = found
+    if word.text.isdecimal():
+        if r.joined(end) and r.text(end) in ("-", "/", ":", "s", "%") and (
+            (r.joined(end + 1) and not r.text(end + 1).isdecimal()) or r.text(end) in "s%:"
+        ):
+            return None
+        if r.joined(end) and r.text(end) == "." and r.joined(end + 1) and (
+            r.word(end + 1).text.isdecimal()
+        ):
+            return None
+        if not 1500 <= value <= 2100 or r.text(end) in _COUNTED:
+            return None
+    elif begin == start and r.text(begin - 1) not in _YEAR_LEADS:
+        return None
+    if begin == start and r.text(start - 1) not in _YEAR_LEADS and not 1900 <= value <= 2050:
+        return None
+    return Meaning((at.year(value),), "year"), end
+
+
+def decade(r: Reader, start: int) -> Found:
+    """the 1990s, the '90s, the nineties, the 21st century."""
+    begin = start
+    start += r.text(start) == "the"
+    counted = ordinal(r, start)
+    if counted is not None and r.text(counted[1]) == "century":
+        return Meaning((at.years((counted[0] - 1) * 100 or 1, 100),), "century"), counted[1] + 1
+    start = r.says(start, "'")
+    word, behind = r.word(start), r.word(start + 1)
+    plural = word.suffix == "s" or behind.text == "s"
+    if word.text.isdecimal() and plural and word.number % 10 == 0:
+        end = start + 1 + (word.suffix != "s")
+        if len(word.text) == 4 and is_year(word.number):
+            return Meaning((at.years(word.number, 10),), "decade"), end
+        if len(word.text) == 2 and word.number >= 20 and begin != start:
+            return _of_century(word.number), end
+    tens = words.DECADES.get(word.text)
+    if tens is not None and r.text(start - 1) in ("the", "in", "early", "late", "mid", "-"):
+        return _of_century(tens), start + 1
+    return None
+
+
+def _of_century(tens: int) -> Meaning:
+    return Meaning((at.years(1900 + tens, 10), at.years(2000 + tens, 10)), "decade", relative=True)
+
+
+def quarter(r: Reader, start: int) -> Found:
+    """Q3 2022, the third quarter of 2022, 2022 Q3, H1 2020, week 31."""
+    lead = year(r, start) if r.word(start).text.isdecimal() else None
+    begin = lead[1] if lead else start
+    begin = _skip(r, begin, "-", ",") if lead else begin
+    mark, figure = r.text(begin), r.word(begin + 1)
+    if mark in ("q", "h") and figure.text.isdecimal() and r.joined(begin + 1):
+        if not 1 <= figure.number <= (4 if mark == "q" else 2):
+            return None
+        make = at.quarter if mark == "q" else at.halves
+        end, count = begin + 2, figure.number
+    else:
+        counted = ordinal(r, begin)
+        if lead is None or counted is None or r.text(counted[1]) != "quarter":
+            return None
+        make, end, count = at.quarter, counted[1] + 1, counted[0]
+        if not 1 <= count <= 4:
+            return None
+    after = _skip(r, end, ",", "of", "-", "in")
+    found = lead or year(r, after, short=True)
+    grain = "quarter" if mark != "h" else "half"
+    if found is not None:
+        return Meaning((make(found[0], count),), grain), max(end, 0 if lead else found[1])
+
+    def yearly(which: int) -> Period | None:
+        return make(which, count)
+
+    return Meaning(grain=grain, of_year=yearly), end
+
+
+def season(r: Reader, start: int) -> Found:
+    """summer of 2021, 2021 summer. A season without a year is no date by itself."""
+    lead = year(r, start) if r.word(start).text.isdecimal() else None
+    name = words.SEASONS.get(r.text(lead[1] if lead else start))
+    if name is None:
+        return None
+    end = (lead[1] if lead else start) + 1
+    found = lead or year(r, _skip(r, end, ",", "of"))
+    if found is None:
+        return None
+    return replace(Meaning((at.season(found[0], name),)), grain="season"), max(
+        end, 0 if lead else found[1])

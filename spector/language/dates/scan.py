@@ -1,0 +1,99 @@
+"""All dates of a text, resolved against the day of the message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from spector.language.dates.english import english_date
+from spector.language.dates.period import Meaning, Period
+from spector.language.dates.reader import Reader, read
+from spector.language.dates.tense import Tense, tense_of
+from spector.language.dates.turkish import turkish_date
+from spector.language.dates.wording import reads_turkish
+
+__all__ = ["DateExpression", "dates_in", "iso_of"]
+
+#: longer texts are read up to here; no message of a conversation is longer
+_MOST_CHARS: Final = 20_000
+_MOST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class DateExpression:
+    """A date or a range of days that a text names.
+
+    Attributes:
+        start, end: where it stands in the text.
+        period: the reading that fits the tense of its sentence.
+        periods: all readings, the past one first.
+        grain: the unit that it names: day, week, month, ..., or ``span``.
+        relative: it depends on the day of the message.
+        vague: it names no exact days.
+    """
+
+    start: int
+    end: int
+    period: Period
+    periods: tuple[Period, ...]
+    grain: str
+    relative: bool
+    vague: bool
+
+
+def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[DateExpression]:
+    """The dates that a text names, in its order, none inside another.
+
+    Args:
+        today: the day of the message where it was written.
+        turkish: read it as Turkish; None decides by the text.
+    """
+    text = text[:_MOST_CHARS]
+    if turkish is None:
+        turkish = reads_turkish(text)
+    reader = read(text, today)
+    rule = turkish_date if turkish else english_date
+    found: list[DateExpression] = []
+    at = 0
+    while at < len(reader.words) and len(found) < _MOST:
+        made = rule(reader, at)
+        if made is None:
+            at += 1
+            continue
+        meaning, end = made
+        expression = _expression(reader, text, at, end, meaning.resolved(today), turkish=turkish)
+        if expression is not None:
+            found.append(expression)
+        at = max(end, at + 1)
+    return found
+
+
+def _expression(
+    reader: Reader, text: str, begin: int, end: int, meaning: Meaning, *, turkish: bool
+) -> DateExpression | None:
+    if not meaning.periods:
+        return None
+    first, last = reader.word(begin), reader.word(end - 1)
+    chosen = meaning.periods[-1]
+    if len(meaning.periods) > 1:
+        tense = tense_of(text, first.start, turkish=turkish)
+        chosen = meaning.periods[0 if tense is Tense.PAST else -1]
+    return DateExpression(
+        first.start, last.end, chosen, meaning.periods, meaning.grain, meaning.relative,
+        meaning.vague,
+    )
+
+
+def iso_of(period: Period, grain: str) -> str:
+    """2026-11-24 of a day, 2026-11 of a month, 2026 of a year, else first/last day."""
+    first, last = period.first, period.last
+    if first is None or last is None:
+        return f"{first or '..'}/{last or '..'}"
+    if first == last:
+        return first.isoformat()
+    if grain == "month" and first.day == 1:
+        return first.isoformat()[:7]
+    if grain == "year":
+        return first.isoformat()[:4]
+    return f"{first.isoformat()}/{last.isoformat()}"

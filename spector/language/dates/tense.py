@@ -1,0 +1,67 @@
+"""The tense of the sentence around a date, which decides between last Friday and next Friday."""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+from spector.language.words import plain
+
+__all__ = ["Tense", "tense_of"]
+
+_ENDS: Final = re.compile(r"[.!?;\n]+(?:\s|$)")
+_WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_FUTURE: Final = frozenset(
+    """will shall won't i'll we'll he'll she'll they'll you'll it'll gonna plan plans planning
+    should must can could please let let's going want wants would need needs hope book schedule
+    remind due deadline""".split()
+)
+_PAST: Final = frozenset(
+    """was were did didn't had wasn't weren't went met came got made took saw said told gave found
+    left began bought brought built caught chose did drank drove ate fell felt flew forgot grew
+    heard held kept knew led lost meant paid ran sang sat sent sold spent spoke spent stood swam
+    taught thought understood woke won wore wrote became broke hid hit hurt put read ago""".split()
+)
+_TURKISH_PAST: Final = re.compile(
+    r"(?:[dt][iu](?:m|n|k|niz|nuz|lar|ler)?|m[iu]s(?:t[iu])?(?:m|n|k|lar|ler)?)$"
+)
+_TURKISH_FUTURE: Final = re.compile(
+    r"(?:[ae]ca(?:k|g)|ece(?:k|g))(?:im|in|iz|siniz|siniz|lar|ler|sin|ti|tim|tik)?$"
+)
+_NOT_PAST: Final = frozenset("simdi haydi hadi kedi yedi kendi pazartesi cumartesi sali".split())
+
+
+class Tense(enum.Enum):
+    PAST = "past"
+    FUTURE = "future"
+    NONE = "none"
+
+
+def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
+    """The tense of the sentence in which a place stands."""
+    start = 0
+    for found in _ENDS.finditer(text, 0, at):
+        start = found.end()
+    after = _ENDS.search(text, at)
+    sentence = plain(text[start : after.start() if after else len(text)])
+    words = _WORD.findall(sentence)
+    if turkish:
+        return _turkish(words)
+    if any(word in _FUTURE for word in words):
+        return Tense.FUTURE
+    for word in words:
+        if word in _PAST or (word.endswith("ed") and len(word) > 4 and word not in ("need", "wed")):
+            return Tense.PAST
+    return Tense.NONE
+
+
+def _turkish(words: list[str]) -> Tense:
+    for word in reversed(words):
+        if word in _NOT_PAST or len(word) < 4:
+            continue
+        if _TURKISH_FUTURE.search(word):
+            return Tense.FUTURE
+        if _TURKISH_PAST.search(word):
+            return Tense.PAST
+    return Tense.NONE

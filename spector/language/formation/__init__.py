@@ -1,0 +1,11 @@
+"""A message in its statements, with notes in brackets on who and when is meant."""
+
+from __future__ import annotations
+
+from spector.language.formation.cutting import cut
+from spector.language.formation.form import Formed, form
+from spector.language.formation.notes import said_of
+from spector.language.formation.references import Referents
+from spector.language.formation.rewriting import rewritten
+
+__all__ = ["Formed", "Referents", "cut", "form", "rewritten", "said_of"]

@@ -1,0 +1,204 @@
+"""Formation: a message in its statements, each with notes on who and when is meant."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Final
+
+from spector.clock import MAX_MS, MS_PER_DAY, from_ms
+from spector.language.dates import DateExpression, dates_in, iso_of, reads_turkish
+from spector.language.formation.foresight import is_plan
+from spector.language.formation.notes import Insertion, annotated
+from spector.language.formation.references import Referents
+from spector.language.formation.splitting import Unit, units_of
+from spector.records import Note, Reference
+
+__all__ = ["Formed", "form"]
+
+#: signs that close a sentence: a note at its end stands before them
+_CLOSING: Final = ".!?\u2026\"'\u201d\u2019)"
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """One statement of a message.
+
+    Attributes:
+        text: what was said with notes in square brackets.
+        said: the span of the message, ``message[start:end]``.
+        notes: the notes, by their place in ``text``.
+        references: words that stand for a name, by their place in the message.
+        plan: it says what is going to be done.
+        valid_until_ms: the end of the day that a plan names, in the zone of the message, else some
+            days after it; None for what is no plan.
+        dates: the dates that it names, by their place in the message.
+    """
+
+    text: str
+    said: str
+    notes: tuple[Note, ...]
+    references: tuple[Reference, ...]
+    start: int
+    end: int
+    plan: bool
+    valid_until_ms: int | None
+    dates: tuple[DateExpression, ...] = ()
+
+
+def form(
+    text: str,
+    *,
+    referents: Referents,
+    now_ms: int,
+    timezone: tzinfo,
+    annotate: bool = True,
+    reference_precision: float = 0.75,
+    foresight_days: float = 7,
+    speaker: str | None = None,
+) -> tuple[Formed, ...]:
+    """The statements of a message, in its order.
+
+    Args:
+        text: the message; words of it are never changed.
+        referents: who was named before in the conversation.
+        now_ms: the moment of the message.
+        timezone: where it was written; decides which day "yesterday" is.
+        annotate: False writes no notes: dates and references are found all the same.
+        reference_precision: a reference is annotated from this score of its best candidate on.
+        foresight_days: how long a plan holds that names no date.
+        speaker: who speaks: never meant by "he" or "she" of the own message.
+    """
+    if not text.strip():
+        return ()
+    today = local_day(now_ms, timezone)
+    turkish = reads_turkish(text)
+    dates = tuple(dates_in(text, today, turkish=turkish))
+    references = referents.references(
+        text, turkish=turkish, least=reference_precision, speaker=speaker
+    )
+    units = units_of(text, dates, turkish=turkish)
+    opening = _opening(text, dates, units)
+    made = []
+    for unit in units:
+        inside = tuple(each for each in dates if unit.start <= each.start < unit.end)
+        meant = tuple(each for each in references if unit.start <= each.start < unit.end)
+        carried = opening.get(unit)
+        shown = _insertions(text, unit, inside, meant, carried) if annotate else []
+        said = text[unit.start : unit.end]
+        whole, notes = annotated(said, shown)
+        named = (*inside, *([carried] if carried is not None else ()))
+        ahead = [each for each in named if _is_ahead(each, today)]
+        plan = is_plan(said, turkish=turkish, ahead=bool(ahead))
+        until = _until(ahead, now_ms, timezone, foresight_days) if plan else None
+        made.append(
+            Formed(whole, said, notes, meant, unit.start, unit.end, plan, until, named)
+        )
+    return tuple(made)
+
+
+def local_day(now_ms: int, timezone: tzinfo) -> date:
+    """The day of a moment in a zone."""
+    moment = from_ms(now_ms)
+    try:
+        return moment.astimezone(timezone).date()
+    except OverflowError:  # the first and the last day of the calendar
+        return moment.date()
+
+
+def _opening(
+    text: str, dates: tuple[DateExpression, ...], units: tuple[Unit, ...]
+) -> dict[Unit, DateExpression]:
+    """Units to which the time that opens their sentence belongs, though it does not stand there."""
+    found: dict[Unit, DateExpression] = {}
+    for before, unit in itertools.pairwise(units):
+        seam = text[before.end : unit.start]
+        opener = found.get(before) or _opener(text, before, dates)
+        if opener is None or any(mark in seam for mark in ".!?\n"):
+            continue
+        if any(unit.start <= each.start < unit.end for each in dates):
+            continue
+        found[unit] = opener
+    return found
+
+
+def _opener(
+    text: str, unit: Unit, dates: tuple[DateExpression, ...]
+) -> DateExpression | None:
+    """The time that opens the last sentence of a unit."""
+    start = unit.start
+    for at in range(unit.end - 1, unit.start, -1):
+        if text[at - 1] in ".!?\n" and text[at].isspace():
+            start = at
+            break
+    while start < unit.end and not text[start].isalnum():
+        start += 1
+    for each in dates:
+        lead = text[start : each.start] if start <= each.start < unit.end else None
+        if lead is not None and lead.strip().lower() in ("", "on", "in", "the"):
+            return each
+    return None
+
+
+def _insertions(
+    text: str,
+    unit: Unit,
+    dates: tuple[DateExpression, ...],
+    references: tuple[Reference, ...],
+    carried: DateExpression | None,
+) -> list[Insertion]:
+    found = []
+    if unit.subject:
+        found.append(Insertion(0, unit.subject, "subject", leads=True))
+    for reference in references:
+        if reference.chosen is not None:
+            at = reference.start + len(reference.word) - unit.start
+            found.append(Insertion(at, reference.chosen, "reference"))
+    found += [
+        Insertion(min(each.end, unit.end) - unit.start, _value(each), "date")
+        for each in dates
+        if _is_noted(text, each)
+    ]
+    if carried is not None and carried.relative and not carried.vague:
+        end = unit.end
+        while end > unit.start and text[end - 1] in _CLOSING:
+            end -= 1
+        found.append(Insertion(end - unit.start, _value(carried), "date"))
+    return found
+
+
+def _is_noted(text: str, each: DateExpression) -> bool:
+    """Whether a date needs a note: it is relative, exact, and the text does not say it itself."""
+    if not each.relative or each.vague:
+        return False
+    if each.period.first is None and each.period.end is None:
+        return False
+    value = _value(each)
+    return value not in text[each.start : each.end]
+
+
+def _value(each: DateExpression) -> str:
+    return iso_of(each.period, each.grain)
+
+
+def _is_ahead(each: DateExpression, today: date) -> bool:
+    last = each.period.last
+    return last is not None and last >= today and (each.period.first or last) >= today - timedelta(
+        days=0 if each.grain == "day" else 366
+    )
+
+
+def _until(
+    ahead: list[DateExpression], now_ms: int, timezone: tzinfo, days: float
+) -> int:
+    """The end of the last day that is named, else so many days from now."""
+    ends = [each.period.end for each in ahead if each.period.end is not None]
+    if not ends:
+        return min(now_ms + round(days * MS_PER_DAY), MAX_MS)
+    last = max(ends)
+    moment = datetime(last.year, last.month, last.day, tzinfo=timezone)
+    try:
+        return min(max(round(moment.timestamp() * 1000), now_ms), MAX_MS)
+    except OverflowError:
+        return MAX_MS

@@ -1,0 +1,234 @@
+"""People that a text names, and what their names say: a woman's, a man's, or either."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from spector.language.entities import rule_mentions
+from spector.language.words import plain
+
+__all__ = ["Person", "gender_of", "people_in"]
+
+_WOMEN: Final = """
+    abby abigail ada adele adriana agnes aimee alana alexandra alexandria alexis alice alicia
+    alison alma alyssa amanda amber amelia amy ana anastasia andrea angela angelica angelina anita
+    ann anna annabel anne annette annie april ariana arlene ashley astrid audrey aurora barbara
+    beatrice becky belinda bella bernadette bernice bertha bess beth bethany betsy betty beverly
+    bianca bonnie brenda bridget brigitte brittany brooke camilla camille candace carla carmen
+    carol carole caroline carolyn carrie cassandra catherine cathy cecilia celeste celia charlene
+    charlotte chelsea cheryl chloe christina christine cindy claire clara clarissa claudia
+    colleen constance cora cordelia courtney crystal cynthia daisy dana daniela danielle daphne
+    dawn deborah debra deirdre delia della denise diana diane dolores donna dora doreen doris
+    dorothy edith edna eileen elaine eleanor elena elisa elisabeth eliza elizabeth ella ellen
+    eloise elsa elsie emilia emily emma erica erin esmeralda estelle esther ethel eugenia eunice
+    eva evangeline eve evelyn faith fanny faye felicia fiona flora florence frances francesca
+    freda gabriela gabriella gabrielle gail georgia georgina geraldine gertrude gina ginger gisela
+    giselle gladys glenda gloria grace greta gretchen guinevere gwen gwendolyn hannah harriet
+    hazel heather heidi helen helena helga henrietta hilary hilda holly hope ida ilse imogen ina
+    ines ingrid irene iris irma isabel isabella isabelle ivy jackie jacqueline jan jane janet
+    janice janine jasmine jean jeanette jeanne jemima jenna jennifer jenny jessica jill joan
+    joanna joanne jocelyn josephine joy joyce juanita judith judy julia juliana julie juliet
+    june justine karen karin karla kate katherine kathleen kathryn kathy katie katrina kay kayla
+    keira kelly kelsey kerry kim kimberly kirsten kristen kristin kristina lana lara laura lauren
+    lavinia leah leila lena leona leslie leticia lila lilian lillian lily linda lindsay lindsey
+    lisa liz liza lois lola loretta lorna lorraine lottie louise lucia lucille lucinda lucy lydia
+    lynn mabel madeleine madison maggie marcia margaret margarita margot maria mariah marian
+    marianne marie marilyn marina marion marjorie marlene marsha martha martina mary matilda maud
+    maureen maxine maya megan melanie melinda melissa mercedes meredith mia michelle mildred millie
+    mindy minnie miranda miriam moira molly mona monica muriel myra myrtle nadia nancy naomi
+    natalia natalie natasha nell nellie nicole nina nora norma octavia olga olive olivia opal
+    ophelia pamela patricia patsy patty paula pauline pearl peggy penelope penny petra phoebe
+    phyllis polly priscilla rachel ramona raquel rebecca regina renata rhoda rita roberta robin
+    rosa rosalie rosalind rosamund rose rosemary roxanne ruby ruth sabina sabrina sally samantha
+    sandra sara sarah selena selma serena shannon sharon sheila shelley sheryl shirley sibyl
+    silvia simone sofia sonia sophia sophie stacey stella stephanie sue susan susanna susannah
+    susie suzanne sybil sylvia tabitha tamara tanya tara tatiana teresa tess tessa thelma theresa
+    tiffany tina toni tracy trudy ursula valentina valerie vanessa vera veronica vicky victoria
+    viola violet virginia vivian wanda wendy wilhelmina willa winifred yolanda yvette yvonne zelda
+    zoe zoey hermione priya anjali lakshmi fatima aisha amina leyla yuki mei ling sakura
+    ayşe fatma emine hatice zeynep elif meryem şerife zehra sultan hanife merve havva zeliha esra
+    fadime özlem hülya yasemin sevim ayla aylin ayça aslı bahar banu berna beste burcu büşra canan
+    ceren cansu çiğdem damla derya dilek ebru ece eda ela esin filiz gamze gizem gül gülşen hande
+    irem ipek melis melek nazlı nehir nilüfer nur pelin pınar selin seda sevgi sibel şule tuğba
+    yağmur aysel ayten belgin betül birgül gülay gülcan gülhan gülten güler hacer hale hayriye
+    kader kadriye lale mine mualla müge müjde naciye nalan nermin neslihan nesrin nevin nihal
+    nuran nuray nurcan oya perihan rabia reyhan rukiye saadet safiye seher selma semra serap
+    serpil sevda sevil songül suna suzan şengül şermin tülay tülin türkan ümran vildan yeliz
+    yeşim yıldız zerrin ayşegül defne duru azra asya miray zümra hiranur ecrin öykü tuana
+"""
+_MEN: Final = """
+    aaron abel abraham adam adrian aidan alan albert alec alexander alfred alistair allan allen
+    alvin amos andre andreas andrew andy angelo angus anthony anton antonio archibald archie arnold
+    arthur augustus austin barnaby barney barry bart basil ben benedict benjamin bernard bert
+    bill billy bob bobby boris brad bradley brandon brendan brent brett brian bruce bruno bryan
+    byron caleb calvin cameron carl carlos cecil cedric chad chandler charles charlie chester chris
+    christian christoph christopher chuck clarence clark claude clayton clement clifford clint
+    clinton clive clyde colin conrad connor craig curtis cyril damian dan daniel danny darren dave
+    david dean dennis derek desmond dexter dick diego dominic don donald doug douglas duncan dustin
+    dwight dylan earl ed eddie edgar edmund eduardo edward edwin eli elias elijah elliot ellis
+    elmer elton emil enrique eric erik ernest ernie ethan eugene evan everett ezra felix ferdinand
+    fernando floyd frank franklin fred freddie frederick gabriel garrett gary gavin gene geoffrey
+    george gerald gerard gerry gilbert giovanni glen glenn gordon graham grant greg gregory gunther
+    gus gustav guy hal hans harold harrison harry harvey hector henry herbert herman homer horace
+    howard hubert hugh hugo humphrey ian igor ira irving isaac isaiah ivan jack jackson jacob jake
+    james jared jason jasper jay jeff jeffrey jeremiah jeremy jerome jerry jesse jim jimmy joe
+    joel joey johann johannes john johnny jon jonah jonas jonathan jordan jorge jose joseph josh
+    joshua juan julian julius justin karl keith ken kenneth kevin kirk kurt kyle lance larry
+    laurence lawrence lee leo leon leonard leonardo leroy lester lewis liam lionel lloyd logan
+    lorenzo lou louis luca lucas ludwig luis luke luther lyle malcolm manuel marc marco marcus
+    mario mark marshall martin marty marvin mason mathew matt matthew maurice max maximilian
+    maxwell melvin michael miguel mike miles milton mitchell mohamed mohammed morris moses nathan
+    nathaniel neil nelson nicholas nick nicolas nigel noah noel norman oliver omar orlando oscar
+    oswald otis otto owen pablo paolo pascal pat patrick paul pedro percy perry pete peter phil
+    philip phillip pierre quentin quincy rafael ralph ramon randall randy raphael raul ray raymond
+    reginald rene rex ricardo richard rick ricky rob robert roberto rodney roger roland roman
+    ronald ronnie ross roy rudolf rudy rufus rupert russell ryan salvatore sam samuel saul scott
+    sean sebastian sergio seth seymour shane shaun sheldon sherman sid sidney sigmund silas simon
+    spencer stan stanley stefan stephen steve steven stewart stuart sven ted terence terrence terry
+    thaddeus theo theodore thomas tim timothy tobias toby todd tom tommy tony travis trevor
+    tristan troy tyler ulrich ulysses vernon victor vincent virgil vladimir wallace wally walter
+    warren wayne wesley wilbur wilfred will willard william willie winston wolfgang wyatt xavier
+    zachary zack raj rahul arjun ravi ali ahmed hassan hiroshi kenji wei chen
+    ahmet mehmet mustafa hüseyin hasan ibrahim ismail osman yusuf murat ömer ramazan halil süleyman
+    abdullah mahmut recep salih fatih kadir emre hakan serkan burak can cem deniz ege emir eren
+    erdem gökhan kaan kemal kerem levent mert oğuz onur orhan ozan selim sinan tolga tuna ufuk
+    umut volkan yiğit adem adnan arif atilla aydın bayram bekir berk berkay bilal bülent cahit
+    celal cemal cengiz cihan coşkun çağlar çağrı doğan ender engin ercan erdal erdoğan erkan erol
+    ersin ertuğrul faruk ferhat fikret furkan güven halit hamza harun haydar hilmi ilhan ilker
+    ilyas ismet kazım koray korhan metin muhammed muhammet muharrem musa nail necati nihat nuri
+    oktay okan polat rıza sabri sadık şahin samet savaş sedat selçuk serdar servet suat şakir
+    şevket taner tarık tayfun tayyip timur turan turgut tuncay uğur ulaş vedat veli yakup yalçın
+    yaşar yavuz yılmaz zafer zeki arda baran batuhan çınar doruk poyraz rüzgar toprak
+"""
+_FEMALE: Final = frozenset(
+    """mrs ms miss madam lady queen princess sister mother mom aunt grandma duchess actress hanım
+    abla teyze hala anne""".split()
+)
+_MALE: Final = frozenset(
+    """mr sir lord king prince brother father dad uncle grandpa duke bey abi amca dayı
+    baba""".split()
+)
+_PART: Final = r"(?:[^\W\d_a-z]\.|[^\W\d_a-z][^\W\d_]*(?:['\u2019-][^\W\d_a-z][^\W\d_]+)*)"
+_NAME: Final = re.compile(
+    rf"{_PART}(?:[ \t](?:(?:de|da|van|von|der|del|di|la|le|bin|al|el)[ \t])*{_PART})*"
+)
+#: words that a capital does not make a name
+_COMMON: Final = frozenset(
+    """the a an this that these those there here i you he she it we they my your his her its our
+    their what when where who why how which if then and but or so yes no not do does did is are was
+    were will would can could should may might have has had please thanks thank hi hello hey oh ok
+    okay well just also maybe today tomorrow yesterday tonight monday tuesday wednesday thursday
+    friday saturday sunday january february march april june july august september october november
+    december in on at by for from to of with as after before during while although though because
+    since until both all some many most each every other another one two three first second last
+    next later however despite upon following according under over into about between through
+    english french german turkish american british spanish italian indian chinese japanese russian
+    european african asian canadian australian irish scottish christmas easter god internet tv
+    mr mrs ms dr prof sir lady miss st mom dad
+    bu su o bir ben sen biz siz onlar ne nerede neden nasil evet hayir tamam merhaba selam bugun
+    yarin dun ve ama fakat sonra once cok daha icin gibi her hangi kim""".split()
+)
+_NOT_PEOPLE: Final = frozenset(
+    """university college school institute company club team band award awards festival church
+    museum hospital bank street avenue road city county river lake house party court league cup
+    championship series film movie album song book magazine news times press records studio
+    studios theatre theater association society center centre park international national states
+    kingdom republic army navy force war battle act parliament congress senate council ministry
+    department""".split()
+)
+_ENDS: Final = frozenset(".!?:;\n\"\u201c(*-\u2022")
+
+
+class Person(NamedTuple):
+    """A person that a text names."""
+
+    name: str
+    start: int
+    end: int
+    #: f, m, or "" where the name does not tell
+    gender: str
+    #: from a list or after a title; else it is only written like a name
+    known: bool
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[frozenset[str], frozenset[str]]:
+    women, men = frozenset(plain(_WOMEN).split()), frozenset(plain(_MEN).split())
+    both = women & men
+    return women - both, men - both
+
+
+def gender_of(name: str) -> str:
+    """f or m as a first name or a title says, "" where it says neither."""
+    women, men = _names()
+    for word in plain(name).replace(".", " ").split():
+        if word in women or word in _FEMALE:
+            return "f"
+        if word in men or word in _MALE:
+            return "m"
+    return ""
+
+
+def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
+    """The people that a text names, in its order, with every mention of them."""
+    typed = {each.start: each for each in rule_mentions(text, speakers=speakers)}
+    others = [(each.start, each.end) for each in typed.values() if each.type != "person"]
+    women, men = _names()
+    found: list[Person] = []
+    for match in _NAME.finditer(text):
+        start, end = match.start(), match.end()
+        name = match.group().rstrip(".")
+        while name and plain(name.split()[0]).rstrip(".") in _COMMON:
+            head = name.split()[0]
+            rest = name[len(head):].lstrip()
+            start = match.start() + match.group().rfind(rest) if rest else end
+            name = rest
+        words = plain(name).split()
+        if not words or (len(words[0]) < 2 and len(words) == 1):
+            continue
+        title = _title(text, start)
+        first = words[0].rstrip(".")
+        known = bool(title) or first in women or first in men or any(
+            each.type == "person" and start <= each.start < start + len(name)
+            for each in typed.values()
+        )
+        if not known and (
+            _NOT_PEOPLE & set(words) or name.isupper()
+            or any(a < start + len(name) and start < b for a, b in others)
+            or (_opens(text, start) and len(words) == 1 and f" {name}" not in text[end:])
+        ):
+            continue
+        gender = gender_of(name) or title
+        found.append(Person(name, start, start + len(name), gender, known))
+    return _unified(found)
+
+
+def _title(text: str, start: int) -> str:
+    """The gender that a title before a name tells; "?" is a title of either."""
+    before = plain(text[max(0, start - 12) : start]).replace(".", " ").split()
+    word = before[-1] if before else ""
+    if word in ("mrs", "ms", "miss", "madam", "lady"):
+        return "f"
+    return "m" if word in ("mr", "sir", "lord") else ""
+
+
+def _opens(text: str, start: int) -> bool:
+    before = text[:start].rstrip(" \t\"'\u201c(*")
+    return not before or before[-1] in _ENDS
+
+
+def _unified(found: list[Person]) -> list[Person]:
+    """A later "Smith" takes the gender of the "Mary Smith" named before."""
+    out: list[Person] = []
+    for each in found:
+        if not each.gender:
+            parts = set(plain(each.name).split())
+            for other in reversed(out):
+                if other.gender and parts & set(plain(other.name).split()):
+                    each = each._replace(gender=other.gender, known=other.known)
+                    break
+        out.append(each)
+    return out

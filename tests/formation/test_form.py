@@ -1,0 +1,218 @@
+"""A message is taken apart into statements; what was said stays, notes stand beside it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from spector.language.formation import Formed, Referents, form, said_of
+
+NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def formed(text: str, *, at: datetime = NOON, **how: object) -> tuple[Formed, ...]:
+    options = {"referents": Referents(), "timezone": UTC, **how}
+    return form(text, now_ms=int(at.timestamp() * 1000), **options)  # type: ignore[arg-type]
+
+
+def until(one: Formed) -> datetime | None:
+    if one.valid_until_ms is None:
+        return None
+    return datetime.fromtimestamp(one.valid_until_ms / 1000, UTC)
+
+
+def test_two_things_told_are_two_statements_with_one_day() -> None:
+    message = "Yesterday Ada met Bob and Carl joined Acme"
+    one, two = formed(message)
+    assert one.text == "Yesterday [2026-11-24] Ada met Bob"
+    assert two.text == "Carl joined Acme [2026-11-24]"
+    assert (one.said, two.said) == ("Yesterday Ada met Bob", "Carl joined Acme")
+    assert [message[each.start : each.end] for each in (one, two)] == [one.said, two.said]
+
+
+@pytest.mark.parametrize(
+    ("message", "texts"),
+    [
+        ("Ada moved to Kars and works at Acme", ["Ada moved to Kars", "[Ada] works at Acme"]),
+        ("Last Friday Ada met Bob, and Carl joined Acme.",
+         ["Last Friday [2026-11-20] Ada met Bob", "Carl joined Acme [2026-11-20]."]),
+        ("My brother lives in Izmir and my sister moved to Bursa",
+         ["My brother lives in Izmir", "my sister moved to Bursa"]),
+        ("Dün Ada Bob'la buluştu ve Can Acme'ye katıldı.",
+         ["Dün [2026-11-24] Ada Bob'la buluştu", "Can Acme'ye katıldı [2026-11-24]."]),
+        ("Ada Kars'a taşındı ve Acme'de çalışıyor",
+         ["Ada Kars'a taşındı", "[Ada] Acme'de çalışıyor"]),
+    ],
+)  # fmt: skip
+def test_a_conjunction_splits_where_both_sides_tell_something(
+    message: str, texts: list[str]
+) -> None:
+    assert [each.text for each in formed(message)] == texts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I bought bread and butter",
+        "Ada and Bob went to Paris",
+        "Ada likes Paris and Rome",
+        "Ada met Bob and Carl at the station",
+        "Did Ada meet Bob and did Carl join Acme?",
+        'She said "Ada met Bob and Carl joined Acme"',
+        "Ada ve Bob Kars'a gitti",
+        "Ekmek ve peynir aldım",
+        "If Ada calls and Bob answers, tell Carl",
+    ],
+)
+def test_lists_questions_and_quotations_stay_whole(message: str) -> None:
+    assert [each.said for each in formed(message)] == [message]
+
+
+def test_a_pronoun_with_one_name_before_it_is_annotated() -> None:
+    (one,) = formed("Ada called. She is in Kars.")
+    assert one.text == "Ada called. She [Ada] is in Kars."
+    assert one.said == "Ada called. She is in Kars."
+    (reference,) = one.references
+    assert (reference.word, reference.start, reference.chosen) == ("She", 12, "Ada")
+
+
+def test_a_name_of_the_turn_before_is_meant() -> None:
+    before = Referents().after("Omar wrote to me today.")
+    (one,) = formed("He is flying to Lisbon tomorrow.", referents=before)
+    assert one.text == "He [Omar] is flying to Lisbon tomorrow [2026-11-26]."
+    assert one.plan
+
+
+def test_an_unsure_pronoun_stands_alone_and_shows_its_candidates() -> None:
+    (one,) = formed("Omar met Carl and David. He is late.")
+    assert one.text == one.said
+    (reference,) = one.references
+    assert reference.chosen is None
+    assert {name for name, _ in reference.candidates} == {"Omar", "Carl", "David"}
+
+
+def test_a_woman_is_not_he() -> None:
+    (one,) = formed("Ada called. He is late.")
+    assert one.references[0].chosen is None
+    assert one.text == one.said
+
+
+def test_the_speaker_of_a_message_is_no_other() -> None:
+    before = Referents().after("I am here", speaker="Omar")
+    (one,) = formed("Omar here. He is late.", referents=before, speaker="Omar")
+    assert one.references[0].chosen is None
+
+
+def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
+    (one,) = formed("Ada aradı. O Kars'ta.")
+    assert one.text == "Ada aradı. O [Ada] Kars'ta."
+    (other,) = formed("Ada aradı. O zaman evdeydim.")
+    assert other.text == other.said
+
+
+@pytest.mark.parametrize(
+    ("message", "end"),
+    [
+        ("Yarın Kars'a gideceğim", datetime(2026, 11, 27, tzinfo=UTC)),
+        ("I will learn Rust", NOON + timedelta(days=7)),
+        ("Rust öğreneceğim", NOON + timedelta(days=7)),
+        ("Ada plans to visit Kars next week", datetime(2026, 12, 7, tzinfo=UTC)),
+        ("We're going to move in May 2027", datetime(2027, 6, 1, tzinfo=UTC)),
+        ("Cuma günü doktora gidiyorum", datetime(2026, 11, 28, tzinfo=UTC)),
+        ("I'm flying to Rome on Friday", datetime(2026, 11, 28, tzinfo=UTC)),
+        ("Haftaya taşınmayı planlıyoruz", datetime(2026, 12, 7, tzinfo=UTC)),
+    ],
+)
+def test_a_plan_holds_until_the_end_of_its_day(message: str, end: datetime) -> None:
+    (one,) = formed(message)
+    assert one.plan
+    assert until(one) == end
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I was going to call Ada",
+        "Will is my brother",
+        "It is his will to stay",
+        "I will always love tea",
+        "Will you come tomorrow?",
+        "I went to Kars yesterday",
+        "Geçen hafta Kars'a gittim",
+        "Gelecek hafta güzel bir hafta",
+        "Yarın gelecek mi?",
+        "If it rains I will stay",
+    ],
+)
+def test_what_is_no_plan_holds_without_an_end(message: str) -> None:
+    assert not any(each.plan for each in formed(message))
+
+
+def test_brackets_of_the_user_are_no_notes() -> None:
+    (one,) = formed("He [Omar] said [sic] it yesterday [2020-01-01].")
+    assert one.said == "He [Omar] said [sic] it yesterday [2020-01-01]."
+    assert said_of(one.text, one.notes) == one.said
+    assert [note.value for note in one.notes] == ["2026-11-24"]
+    assert one.references[0].candidates == ()
+
+
+def test_without_annotation_nothing_is_added_and_everything_is_found() -> None:
+    (one,) = formed("Ada called yesterday. She is in Kars.", annotate=False)
+    assert one.text == one.said
+    assert one.notes == ()
+    assert one.references[0].chosen == "Ada"
+    assert [str(each.period.first) for each in one.dates] == ["2026-11-24"]
+
+
+@pytest.mark.parametrize("message", ["", "   ", "\n\t"])
+def test_an_empty_message_states_nothing(message: str) -> None:
+    assert formed(message) == ()
+
+
+def test_notes_stand_where_they_say() -> None:
+    for message in (
+        "Yesterday Ada met Bob and Carl joined Acme.",
+        "Ada called. She will come on Friday, and I was there last week!",
+        "Dün Ada geldi. Onu yarın göreceğim.",
+        "\u00cdn Kars \U0001f600 yesterday, tomorrow; two days ago\u2026",
+        "I\u0307stanbul'da du\u0308n yag\u0306mur yag\u0306di",
+        "a\x00b yesterday \x1b[0m tomorrow",
+    ):
+        for one in formed(message):
+            assert said_of(one.text, one.notes) == one.said == message[one.start : one.end]
+            for note in one.notes:
+                assert one.text[note.start : note.end].strip() == f"[{note.value}]"
+
+
+def test_the_day_is_that_of_the_zone() -> None:
+    """At 00:30 in Istanbul it is 21:30 of the day before in UTC."""
+    at = datetime(2026, 11, 25, 21, 30, tzinfo=UTC)
+    (one,) = formed("yesterday I slept", at=at, timezone=ZoneInfo("Europe/Istanbul"))
+    assert one.text == "yesterday [2026-11-25] I slept"
+    (other,) = formed("yesterday I slept", at=at)
+    assert other.text == "yesterday [2026-11-24] I slept"
+
+
+def test_the_end_of_a_day_is_that_of_the_zone() -> None:
+    at = datetime(2026, 11, 25, 21, 30, tzinfo=UTC)
+    east = timezone(timedelta(hours=3))
+    (one,) = formed("Yarın Kars'a gideceğim", at=at, timezone=east)
+    assert one.text == "Yarın [2026-11-27] Kars'a gideceğim"
+    assert until(one) == datetime(2026, 11, 27, 21, tzinfo=UTC)
+
+
+def test_the_end_of_a_day_knows_of_summer_time() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    (one,) = formed("I will call tomorrow", at=datetime(2026, 10, 24, 12, tzinfo=UTC),
+                    timezone=berlin)  # fmt: skip
+    assert until(one) == datetime(2026, 10, 26, tzinfo=berlin).astimezone(UTC)
+    assert until(one) == datetime(2026, 10, 25, 23, tzinfo=UTC)
+
+
+def test_a_huge_message_is_read_in_bounded_time() -> None:
+    message = "Ada met Bob and Carl joined Acme yesterday. " * 500
+    found = formed(message)
+    assert found[0].said == "Ada met Bob"
+    assert sum(len(each.said) for each in found) > len(message) * 0.8
