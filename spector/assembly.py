@@ -167,7 +167,7 @@ def _make_parts(
     model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
     embed = None if model is None else partial(embedded, model)
     searcher = Searcher(router, kernel, single, config, embed=embed)
-    access, listing = Access(path, mode, opened), Listing(router, finder, config)
+    access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
     keeper = Keeper(router, config, checked, [
         searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder)
     ])  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from spector.arguments import SCOPES, id_of, parse_switch, parse_truth
+from spector.arguments import SCOPES, ids_in, parse_switch, parse_truth
 from spector.errors import InvalidFilterError, InvalidInputError
-from spector.messages import items_of
 from spector.records import ForgetReport
 from spector.search import Listing
 from spector.upkeep import Keeper
@@ -41,7 +40,7 @@ class Forgetting:
         if target is not None:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
-            report, needles = self._forgetter.forget_ids(_ids_of(target), manner, scope)
+            report, needles = self._forgetter.forget_ids(ids_in(target, "target"), manner, scope)
         else:
             given = dict(zip(SCOPES, labels, strict=True))
             chosen = self._listing.select({**selection, **given}, "forget")
@@ -76,10 +75,3 @@ def _manner(
         )
     return manner
 
-
-def _ids_of(target: Any) -> list[Any]:
-    """The ids that one or several memories have, or those that a report forgot."""
-    if isinstance(target, ForgetReport):
-        return list(target.ids)
-    several = isinstance(target, Iterable) and not isinstance(target, (str, bytes))
-    return [id_of(each) for each in (items_of(target, "target") if several else [target])]

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
 from numpy.typing import ArrayLike
 
-from spector.arguments import id_of, parse_as_of, parse_switch, parse_truth
+from spector.arguments import id_of, parse_switch, parse_truth
 from spector.config import Layout
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.kernel.contract import ScoringProfile
 from spector.layout import Flag
 from spector.messages import made_by, no_attribute, with_hints, with_keywords
 from spector.parts import Parts
-from spector.process import Steps, at_exit, verb
+from spector.process import at_exit, verb
 from spector.recall import Context, RareArguments, RecallArguments, RecallOptions
 from spector.records import (
     MAX_PROBLEMS,
@@ -31,7 +31,6 @@ from spector.records import (
     UserSummary,
 )
 from spector.search import TRUSTED_S
-from spector.search.view import until
 from spector.verbs import Verbs
 from spector.write import Memories, MemoryFields, Named
 
@@ -182,22 +181,6 @@ class Memory(Verbs):
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         return self._parts.changer.set_flag(target, Flag.UNRESOLVED, False, scope)
-
-    @verb
-    def reinstate(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Make a superseded memory valid again, once its successor has been forgotten.
-
-        It gets back the end of validity that it had before, or none. Forgetting the successor alone
-        does not bring it back.
-
-        Raises:
-            SupersededRecordError: its successor still exists.
-        """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.reinstate(target, scope)
 
     @verb
     def forget(
@@ -360,21 +343,6 @@ class Memory(Verbs):
         self._parts.access.ensure()
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         return self._parts.finder.history(id_of(target), scope)
-
-    @verb
-    def records(
-        self, *, as_of: datetime | str | None = None, **selection: Any
-    ) -> Iterator[MemoryRecord]:
-        """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`).
-
-        Args:
-            as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded
-                and expired memories are included.
-        """
-        self._parts.access.ensure()
-        chosen, moment = self._parts.listing.select(selection, "records"), parse_as_of(as_of)
-        found = self._parts.listing.records(until(chosen, moment), moment_ms=moment)
-        return Steps(self._calls, (record for record, _ in found))
 
     @verb
     def count(self, **selection: Any) -> int:

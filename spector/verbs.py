@@ -1,17 +1,21 @@
-"""Verbs of a memory beyond storing, recalling and forgetting: sessions."""
+"""Verbs of a memory beyond storing, recalling and forgetting: rest and return, sessions."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any, cast
 
-from spector.arguments import check_scope
+from spector.arguments import check_scope, parse_as_of, parse_switch
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.process import verb
+from spector.process import Calls, Steps, verb
 from spector.providers import token_counter
+from spector.records import MemoryRecord
+from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
+from spector.write import Memories, Named
 
 __all__ = ["Verbs"]
 
@@ -20,6 +24,88 @@ Id = str | None
 
 class Verbs(Faceted):
     """What has the facets of a memory, and verbs that need several of its parts."""
+
+    _calls: Calls
+
+    @verb
+    def retire(
+        self, target: Memories, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> list[MemoryRecord]:
+        """Make memories dormant: kept, but recalled with ``include=["dormant"]`` only.
+
+        Nothing of them fades, and :meth:`reactivate` brings them back. Immutable memories are
+        refused; pinned ones are not.
+
+        Args:
+            target: an id, hit or record, or several of them.
+            user_id, agent_id, session_id: a guard.
+
+        Raises:
+            UnknownRecordError, ImmutableRecordError: one of them; nothing has changed.
+        """
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.retire(target, scope)
+
+    @verb
+    def reactivate(
+        self, target: Memories, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> list[MemoryRecord]:
+        """Undo :meth:`retire`, or what sleep has made dormant.
+
+        They begin to fade from now on, as after a use, but no access is counted. A memory that is
+        not dormant stays as it is.
+
+        Raises:
+            UnknownRecordError: one of them is unknown; nothing has changed.
+        """
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.reactivate(target, scope)
+
+    @verb
+    def reinstate(
+        self, target: Named, *, keep: bool = False, user_id: Id = None, agent_id: Id = None,
+        session_id: Id = None,
+    ) -> MemoryRecord:
+        """Make a superseded memory valid again.
+
+        It gets back the end of validity that it had before, or none. Forgetting the successor alone
+        does not bring it back.
+
+        Args:
+            keep: the successor stays valid too. In the same commit the link between the two becomes
+                an edge ``contradicts``: both are recalled, the newer first, and each is in the
+                other's ``hit.conflicts``.
+            user_id, agent_id, session_id: a guard.
+
+        Raises:
+            SupersededRecordError: its successor still exists, and ``keep`` is False.
+        """
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.reinstate(target, scope, keep=parse_switch(keep, "keep"))
+
+    @verb
+    def records(
+        self, *, as_of: datetime | str | None = None, include: Iterable[str] | None = None,
+        **selection: Any,
+    ) -> Iterator[MemoryRecord]:
+        """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`).
+
+        Args:
+            as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded
+                and expired memories are included.
+            include: None for all that exist. A list for the active ones and of "dormant",
+                "superseded", "quarantined" and "statistics" those that it names; an empty one for
+                the active ones alone. ``record.to_dict()["flags"]`` tells them apart.
+        """
+        self._parts.access.ensure()
+        chosen, moment = self._parts.listing.select(selection, "records"), parse_as_of(as_of)
+        found = self._parts.listing.records(
+            until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include)
+        )
+        return Steps(self._calls, (record for record, _ in found))
 
     @verb
     def session(

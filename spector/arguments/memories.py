@@ -34,6 +34,7 @@ from spector.records import (
     MOST_ALIASES,
     Concept,
     FactRecord,
+    ForgetReport,
     Hit,
     Learning,
     MemoryRecord,
@@ -288,6 +289,14 @@ def id_of(target: Any) -> Any:
     if isinstance(target, (Hit, MemoryRecord, *_KNOWLEDGE)):
         return target.id
     return int(target) if isinstance(target, np.integer) else target
+
+
+def ids_in(target: Any, name: str) -> list[Any]:
+    """The ids that one or several memories have, or those that a report forgot."""
+    if isinstance(target, ForgetReport):
+        return list(target.ids)
+    several = isinstance(target, Iterable) and not isinstance(target, (str, bytes))
+    return [id_of(each) for each in (items_of(target, name) if several else [target])]
 
 
 def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:

@@ -218,7 +218,7 @@ def _bare(name: str) -> str:
 
 def with_hints(made: _Class) -> _Class:
     """A class whose public methods say which argument is meant in place of an unknown one."""
-    for name, member in list(vars(made).items()):
+    for name, member in inspect.getmembers(made):
         if isinstance(member, FunctionType) and not name.startswith("_"):
             setattr(made, name, checks_arguments(f"{made.__name__}.{name}")(member))
     return made

@@ -38,7 +38,7 @@ class Line:
         session: memories of one session stand together; without one, those of a day do.
         at: "2026-10-02 13:56".
         who, source: as they are shown; "" where there is none.
-        marks: what else is said of it: "(certainty 0.50)", "(superseded)".
+        marks: what else is said of it: "(certainty 0.50)", "(contradicted)", "(superseded)".
         words: the words as a JSON string.
         whole: all is shown of it; otherwise neither time of day nor source.
         cut: the words are an excerpt: they begin or end with an ellipsis.
@@ -71,6 +71,8 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool, mark: str = "") -> 
         marks.append(f"(certainty {hit.confidence:.2f})")
     if mark:
         marks.append(f"({mark})")
+    if hit.conflicts:  # both hold: a reader has to know that there is another word on it
+        marks.append("(contradicted)")
     if hit.record.superseded:  # asked for by name: it must not pass for what holds now
         until = hit.record.valid_until
         marks.append("(superseded)" if until is None else f"(superseded {until:%Y-%m-%d})")

@@ -6,8 +6,10 @@ import heapq
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from spector.arguments import SCOPES, check_scope, parse_tags
+from spector.arguments import SCOPES, check_scope, parse_include, parse_tags
+from spector.clock import Clock
 from spector.config import Config
+from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord
 from spector.search.view import EVERYTHING, Selection, make_selection
@@ -28,10 +30,13 @@ _SELECTING: Final = (
 class Listing:
     """Turns keywords into selections, and selections into records."""
 
-    def __init__(self, router: TierRouter, finder: Finder, config: Config) -> None:
+    def __init__(
+        self, router: TierRouter, finder: Finder, config: Config, clock: Clock
+    ) -> None:
         self._router = router
         self._finder = finder
         self._config = config
+        self._clock = clock
 
     def select(self, given: Mapping[str, Any], verb: str) -> Selection:
         """The selection that keyword arguments of ``verb`` name; checked, and for known tiers.
@@ -76,13 +81,15 @@ class Listing:
 
     def records(
         self, chosen: Selection, damaged: list[int] | None = None, *,
-        moment_ms: int | None = None, proven: bool = False,
+        moment_ms: int | None = None, proven: bool = False, drop: int = 0,
     ) -> Iterator[tuple[MemoryRecord, Bytes]]:
         """Records with their bytes, by ascending id.
 
         Args:
             damaged: collects the ids of damaged records, which otherwise raise.
             moment_ms: only what was valid then.
+            drop: flags that no record may have; SUPERSEDED among them also leaves out what a
+                successor has ended by now.
             proven: guarantee that damage hides no memory, even where an index finds them. A proof
                 of a minute ago is enough then: many users are forgotten one after the other.
         """
@@ -95,10 +102,22 @@ class Listing:
                  trusted_s=trusted_s, scope=scope)
             for store in self._router.stores()
         ]
+        found: Iterator[tuple[MemoryRecord, Bytes]]
         found = heapq.merge(*walks, key=lambda each: each[0].id)
+        if drop:
+            now_ms = self._clock.now_ms()
+            found = (each for each in found if not _is_dropped(each[0], drop, now_ms))
         if scope.is_open:
             return found
         return ((finder.within(record, scope), image) for record, image in found)
+
+    def dropped(self, include: Any) -> int:
+        """Flags that leave a memory out of a list of active ones and of the kinds that are named.
+
+        Raises:
+            InvalidFilterError: There is no such kind.
+        """
+        return 0 if include is None else parse_include(include)
 
     def condition(
         self, chosen: Selection, moment_ms: int | None = None
@@ -108,3 +127,10 @@ class Listing:
         codes = None if tiers is None else [tier.code for tier in tiers]
         exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
         return chosen.with_times(exact, codes), None if chosen.is_indexed else 0.0
+
+
+def _is_dropped(record: MemoryRecord, drop: int, now_ms: int) -> bool:
+    if int(record.flags) & drop:
+        return True
+    end_ms = record.valid_until_ms if record.own_until_ms else None
+    return end_ms is not None and end_ms <= now_ms and bool(drop & Flag.SUPERSEDED)

@@ -259,7 +259,7 @@ class Searcher:
     def _associated(self, plan: Plan, answer: Answer) -> Answer:
         """An answer with what knowledge adds to it; the same one where that is nothing."""
         hits = self._associations.widened(plan, answer.hits)
-        self._associations.described(plan, hits)
+        hits = self._associations.described(plan, hits)
         return answer if hits is answer.hits else answer.with_hits(hits)
 
     def _plan(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from spector.arguments import id_of
+from spector.arguments import id_of, ids_in
+from spector.errors import ImmutableRecordError, InvalidInputError
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, newer_than
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record
+from spector.store.payloads import make_tables, put_rows, table_named
 from spector.tiers import TierStore, unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -48,21 +50,86 @@ class Changer:
 
         return self._parts.finder.within(self.change([id_of(target)], change, scope)[0], scope)
 
-    def reinstate(self, target: Named, scope: Scope = ANYBODY) -> MemoryRecord:
-        """Make a superseded memory valid again; its successor must have been forgotten."""
+    def retire(self, target: Any, scope: Scope = ANYBODY) -> list[MemoryRecord]:
+        """Make memories dormant; all of them or, if one is unknown or immutable, none."""
+
+        def change(header: Any, record: MemoryRecord) -> bool:
+            if record.immutable:
+                raise ImmutableRecordError(
+                    f"record {record.id} is immutable; nothing was retired",
+                    hint="leave it out: what must not change stays active",
+                )
+            header["flags"] = int(header["flags"]) | Flag.DORMANT
+            return Flag.DORMANT not in record.flags
+
+        return self._change_all(target, change, scope)
+
+    def reactivate(self, target: Any, scope: Scope = ANYBODY) -> list[MemoryRecord]:
+        """Wake dormant memories: they fade from now on, and no access is counted."""
+        now_s = max(0, min(_MAX_U32, self._parts.clock.now_ms() // 1000))
+
+        def change(header: Any, record: MemoryRecord) -> bool:
+            if Flag.DORMANT not in record.flags:
+                return False
+            header["flags"] = int(header["flags"]) & ~int(Flag.DORMANT)
+            header["last_access_s"] = _last_access(header, now_s)
+            return True
+
+        return self._change_all(target, change, scope)
+
+    def _change_all(self, target: Any, change: Change, scope: Scope) -> list[MemoryRecord]:
+        """Change what a caller names, each memory once; nothing changes if one may not."""
+        ids, finder = list(dict.fromkeys(ids_in(target, "target"))), self._parts.finder
+        with self._parts.exclusive():
+            for each in ids:
+                store, row, _ = finder.locate(each, scope)
+                tier, header = self._header(store, row)
+                change(header, to_record(row, header, tier.name))  # on a copy: it may refuse
+            records = self.change(ids, change, scope)
+        self._note_writes(len(records))
+        return [finder.within(record, scope) for record in records]
+
+    def reinstate(
+        self, target: Named, scope: Scope = ANYBODY, *, keep: bool = False
+    ) -> MemoryRecord:
+        """Make a superseded memory valid again.
+
+        Its successor must have been forgotten, or with ``keep`` becomes one that contradicts it.
+        """
         record_id, finder = id_of(target), self._parts.finder
         finder.locate(record_id, scope)
         with self._parts.exclusive():
-            store, row, _ = finder.locate(record_id, scope)
-            change = supersede.reinstated(store, row, scope)
-            if change is not None:
-                row = change.after
+            store, row, tier = finder.locate(record_id, scope)
+            changes = supersede.reinstated(store, row, scope, keep=keep)
+            others = [each.after.id for each in changes if each.after.id != row.id]
+            if others and tier.volatile:
+                raise InvalidInputError(
+                    f"memory {row.id} is of the {tier.name} tier, whose memories have no edges",
+                    hint=f"forget({others[-1]}), then reinstate({row.id})",
+                )
+            if changes:
+                row = next((each.after for each in changes if each.after.id == row.id), row)
                 with store.transaction() as tx:
-                    supersede.apply(tx, [change])
+                    supersede.apply(tx, changes)
+                    if others:
+                        self._tie(tx, row.id, others)
             tier, header = self._header(store, row)
             record = to_record(row, header, tier.name)
         self._note_writes(1)
         return finder.within(record, scope)
+
+    def _tie(self, tx: Transaction, older: int, newer: Sequence[int]) -> None:
+        """Edges between a memory and those that contradict it; the smaller id comes first."""
+        make_tables(tx.connection)
+        now_ms = self._parts.clock.now_ms()
+        put_rows(tx.connection, table_named("edge"), [
+            {
+                "source_id": min(older, each), "kind": "contradicts",
+                "target_id": max(older, each), "weight": 1.0, "confidence": 1.0,
+                "origin": "reinstate", "created_ms": now_ms, "note": None,
+            }
+            for each in newer
+        ])  # fmt: skip
 
     def reinforce(
         self, target: Named, success: bool, scope: Scope = ANYBODY

@@ -211,24 +211,40 @@ def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
     return _with_end(tags, split_reserved_tags(row.tags).until_ms)
 
 
-def reinstated(store: Store, row: Row, scope: Scope = ANYBODY) -> Ending | None:
-    """The change that makes a superseded memory valid again; None when it was not superseded.
+def reinstated(
+    store: Store, row: Row, scope: Scope = ANYBODY, *, keep: bool = False
+) -> list[Ending]:
+    """The changes that make a superseded memory valid again; none when it was not superseded.
+
+    Args:
+        keep: its successors stay valid, and lose their link to it.
 
     Raises:
-        SupersededRecordError: its successor still exists.
+        SupersededRecordError: its successor still exists, or with ``keep`` one does outside.
     """
     verify_row(row, store.catalog.path)
     all_newer = newer_than(store.catalog, row)
     newer = _inside(store, all_newer, scope)
-    if all_newer and not newer:
+    if len(newer) < len(all_newer) and (keep or not newer):
         raise _superseded_outside(row)
-    if newer:
+    if newer and not keep:
         raise SupersededRecordError(
             f"memory {row.id} has been superseded by memory {newer[-1]}",
             hint=f"forget({newer[-1]}) first, or remember what is true now: spector forget PATH"
             f" {newer[-1]}",
         )
-    return Ending(row, own_row(row)) if _was_ended(row) else None
+    rows = store.catalog.fetch(newer)
+    for each in rows.values():
+        verify_row(each, store.catalog.path)
+    freed = [Ending(each, _without_link(each, row.id)) for each in rows.values()]
+    return [Ending(row, own_row(row)), *freed] if _was_ended(row) else freed
+
+
+def _without_link(row: Row, older: int) -> Row:
+    """The row of a memory that supersedes one memory less."""
+    found = split_reserved_tags(row.tags)
+    others = [each for each in found.supersedes if each != older]
+    return replace(row, tags=join_reserved_tags(found.own, others, found.until_ms))
 
 
 def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list[Ending]]:

@@ -607,6 +607,11 @@ def test_a_history_is_shown_and_taken_back_from_the_shell(run: Run, tmp_path: Pa
     assert (back.code, back.json["valid_until"]) == (0, "2030-01-01T00:00:00Z")
     assert "2030-01-01" in run("reinstate", mind, old).out
     assert [h["id"] for h in run(*question).json["hits"]] == [old]
+    other = run("remember", mind, "I live in Porto", "--supersedes", old, "--json").json["id"]
+    assert run("reinstate", mind, old, "--keep").code == 0
+    assert [(h["id"], h["conflicts"]) for h in run(*question).json["hits"]] == [
+        (other, [old]), (old, [other]),
+    ]  # fmt: skip
     assert run("history", mind, 12345).code == run("reinstate", mind, 12345).code == 2
 
 

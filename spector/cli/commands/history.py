@@ -52,18 +52,22 @@ def add_reinstate(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of the superseded memory")
+    parser.add_argument(
+        "--keep", action="store_true",
+        help="the newer memory stays valid too; the two are shown as contradicting each other",
+    )
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_reinstate)
 
 
 _REINSTATE = """Make a superseded memory current again, with its own end of validity. The memory
-that superseded it must be forgotten first (`spector forget`)."""
+that superseded it must be forgotten first (`spector forget`), or stays beside it with --keep."""
 
 
 def run_reinstate(args: argparse.Namespace, console: Console) -> int:
     with open_store(args) as memory:
-        record = memory.reinstate(args.id, **scopes(args))
+        record = memory.reinstate(args.id, keep=args.keep, **scopes(args))
     console.document(record)
     until = day(record.valid_until)
     console.say(f"memory {record.id} is current again" + (f", until {until}" if until else ""))

@@ -30,7 +30,7 @@ from spector.language.cues import PARAMS, Intent
 from spector.records import Explanation, Hit
 from spector.search.associations.reading import knowledge_of
 from spector.search.score_search import ScoreSearch
-from spector.search.selection import raise_above, with_score
+from spector.search.selection import move_newer_first, raise_above, with_score
 from spector.search.view import Plan, found_of
 
 __all__ = ["Associations"]
@@ -116,13 +116,13 @@ class Associations:
         more = _found_by(self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:]), "entity")
         return _best([*(hit for hit in hits if hit.id in members), *more], plan.k)
 
-    def described(self, plan: Plan, hits: Sequence[Hit]) -> None:
-        """Fill in what each hit is, and what contradicts it."""
+    def described(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Say what each hit is and what contradicts it; of two such hits the newer comes first."""
         if not hits:
-            return
+            return hits
         with knowledge_of(plan) as reader:
             if not reader.holds_any:
-                return
+                return hits
             by_id = {hit.id: hit for hit in hits}
             for each, item in typed_items(
                 reader, list(by_id), lambda each: by_id[each].record
@@ -130,12 +130,15 @@ class Associations:
                 by_id[each].hand_on(by_id[each], payload=item)
             found = conflicts_of(reader, list(by_id))
             if not found:
-                return
+                return hits
             others = sorted({other for some in found.values() for other in some})
             passing = {hit.id for hit in self._by_score.hits_of(plan, others)} | by_id.keys()
             for each, some in found.items():
                 living = tuple([other for other in some if other in passing])
                 by_id[each].hand_on(by_id[each], conflicts=living)
+        if plan.request.reading.is_survey:
+            return hits
+        return move_newer_first(hits, _newer_conflicts(hits))
 
     # -- strategies -----------------------------------------------------------------------------
 
@@ -233,6 +236,17 @@ def _causes(reader: KnowledgeReader, hits: Sequence[Hit]) -> _Reached:
             if each.id not in better and score > out.get(each.id, (-1.0, 0))[0]:
                 out[each.id] = (score, each.hops)
     return out
+
+
+def _newer_conflicts(hits: Sequence[Hit]) -> dict[int, tuple[int, ...]]:
+    """Id of a hit -> ids of newer hits that contradict it."""
+    times = {hit.id: (found_of(hit).event_ms, hit.id) for hit in hits}
+    return {
+        hit.id: newer for hit in hits
+        if (newer := tuple([
+            each for each in hit.conflicts if each in times and times[each] > times[hit.id]
+        ]))
+    }  # fmt: skip
 
 
 def _at(hit: Hit, score: float, distance: int) -> Hit:
