@@ -42,12 +42,12 @@ _HOMES = {
     "spector.memory": "Memory",
     "spector.providers":
         "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer LLM LLMFactExtractor"
-        " MiniLMEmbedder OpenAIEmbedder OpenAILLM Summarizer",
+        " MiniLMEmbedder OpenAIEmbedder OpenAILLM PromotionSource Summarizer",
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
-    "spector.records.knowledge": "Episode",
+    "spector.records.knowledge": "Episode Percept PromotionCandidate",
     "spector.records.memory": "MemoryRecord",
     "spector.records.observation":
         "Density Emotion Importance Note ObserveResult ObservedUnit Reference",

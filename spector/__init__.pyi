@@ -219,6 +219,9 @@ from spector.providers import (
     OpenAILLM as OpenAILLM,
 )
 from spector.providers import (
+    PromotionSource as PromotionSource,
+)
+from spector.providers import (
     Summarizer as Summarizer,
 )
 from spector.recall import (
@@ -247,6 +250,12 @@ from spector.records import (
 )
 from spector.records import (
     Episode as Episode,
+)
+from spector.records.knowledge import (
+    Percept as Percept,
+)
+from spector.records.knowledge import (
+    PromotionCandidate as PromotionCandidate,
 )
 from spector.records import (
     ErasureReceipt as ErasureReceipt,

@@ -54,6 +54,7 @@ from spector.upkeep import Keeper, has_one_user
 from spector.write import (
     Changer,
     ConceptExtractor,
+    ConceptPromoter,
     Forgetter,
     KnowledgeWriter,
     Speakers,
@@ -183,6 +184,7 @@ def _make_parts(
     writer = Writer(context, expect=searcher.expect, note_writes=note_writes)
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
+    updater = Updater(context, writer, note_writes=note_writes)
     use = UseRecorder(context, changer, knowledge)
     probes = Probes(embedder)
     recaller = Recaller(
@@ -212,10 +214,11 @@ def _make_parts(
         ),
         fact_extractor=fact_extractor, summarizer=summarizer,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
-        writer=writer, updater=Updater(context, writer, note_writes=note_writes),
+        writer=writer, updater=updater,
         changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
+        promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from spector.knowledge import (
 )
 from spector.layout import Category, Flag
 from spector.process import verb
-from spector.providers import embedded
+from spector.providers import PromotionSource, embedded
 from spector.records import Concept, MemoryRecord, Percept, Statistic
 from spector.store.catalog import Scope
 from spector.write import (
@@ -240,6 +240,19 @@ class Concepts(ItemFacet):
         living = self._living(ids_of(memories, "memories"))
         found = self._parts.extractor.extract_from(living)
         return [self._get(each) for each in found.concepts]
+
+    @verb
+    def add_source(self, source: PromotionSource) -> Callable[[], None]:
+        """Have a further source asked whenever sleep promotes patterns to concepts.
+
+        Its candidates pass the same tests as the built-in ones; an exception is logged, and the
+        others go on. Calling what is returned ends it.
+
+        Raises:
+            InvalidInputError: It has no ``get_promotion_candidates``.
+        """
+        self._may_write()
+        return self._parts.promoter.add_source(source)
 
     @verb
     def ground(

@@ -260,9 +260,12 @@ def plan_extracted_concept(
 
 def plan_reinforced_by(
     reader: KnowledgeReader, changes: Changes, concept: int, memories: Sequence[int], now_ms: int,
-    *, provenance: str = PROVENANCES[0],
+    *, provenance: str = PROVENANCES[0], properties: Mapping[str, Any] | None = None,
 ) -> int:
     """Count memories for a concept, each once; they become its references, in their order.
+
+    Args:
+        properties: what the concept has from now on in their place.
 
     Returns:
         How many of them had not been counted before.
@@ -288,10 +291,11 @@ def plan_reinforced_by(
     values = reader.payloads([concept], "concept")[concept]
     both = values["provenance"] if provenance == values["provenance"] else "hybrid"
     count = values["reinforcement_count"] + len(fresh)
-    if fresh or both != values["provenance"]:
+    have = values["properties"] if properties is None else dict(properties)
+    if fresh or both != values["provenance"] or have != values["properties"]:
         _put(
             changes, concept, values, reinforcement_count=count, confidence=certainty(count),
-            provenance=both,
+            provenance=both, properties=have,
         )
     return len(fresh)
 

@@ -52,18 +52,24 @@ class Experience:
 class Figure:
     """One statistic of a concept."""
 
-    #: ``mean_salience``, ``mean_novelty``, ``success_rate``
+    #: ``mean_salience``, ``mean_novelty``, ``success_rate``, or the name of a pattern
     code: str
     name: str
     text: str
     values: Mapping[str, float]
     n: int
+    category: str = "summary"
+    domain: str = "concept_grounding"
+    #: of a pattern; a summary is as sure as its observations are many
+    confidence: float | None = None
 
     def payload(self, concept: int, now_ms: int) -> dict[str, Any]:
         """The fields of its payload."""
+        sure = certainty(self.n) if self.confidence is None else self.confidence
         return {
-            "concept_id": concept, "name": self.name, "values": dict(self.values),
-            "code": self.code, "confidence": certainty(self.n), "computed_ms": now_ms,
+            "concept_id": concept, "name": self.name, "category": self.category,
+            "domain": self.domain, "values": dict(self.values), "code": self.code,
+            "confidence": sure, "computed_ms": now_ms,
         }  # fmt: skip
 
 

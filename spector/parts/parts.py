@@ -22,7 +22,15 @@ from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
-from spector.write import Changer, ConceptExtractor, Forgetter, KnowledgeWriter, Updater, Writer
+from spector.write import (
+    Changer,
+    ConceptExtractor,
+    ConceptPromoter,
+    Forgetter,
+    KnowledgeWriter,
+    Updater,
+    Writer,
+)
 
 __all__ = ["Parts"]
 
@@ -58,6 +66,7 @@ class Parts:
     forgetting: Forgetting
     knowledge: KnowledgeWriter
     extractor: ConceptExtractor
+    promoter: ConceptPromoter
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

@@ -18,6 +18,7 @@ from spector.providers.protocols import (
     Fact,
     FactExtractor,
     ImportanceScorer,
+    PromotionSource,
     Summarizer,
 )
 from spector.providers.token_counts import TokenCounter, estimated_tokens, token_counter
@@ -35,6 +36,7 @@ __all__ = [
     "MiniLMEmbedder",
     "OpenAIEmbedder",
     "OpenAILLM",
+    "PromotionSource",
     "Summarizer",
     "TokenCounter",
     "embedded",

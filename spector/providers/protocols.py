@@ -9,7 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LLM", "Embedder", "Fact", "FactExtractor", "ImportanceScorer", "Summarizer"]
+from spector.records import PromotionCandidate
+
+__all__ = [
+    "LLM", "Embedder", "Fact", "FactExtractor", "ImportanceScorer", "PromotionSource", "Summarizer",
+]
 
 
 @runtime_checkable
@@ -105,6 +109,17 @@ class FactExtractor(Protocol):
 
     def extract(self, text: str) -> Sequence[Fact]:
         """Return the facts in order of appearance; empty if the text has none."""
+        ...
+
+
+@runtime_checkable
+class PromotionSource(Protocol):
+    """Finds patterns in memories that may become concepts."""
+
+    def get_promotion_candidates(
+        self, min_confidence: float = 0.6, min_observations: int = 3
+    ) -> Sequence[PromotionCandidate]:
+        """Return what it found from this confidence and number of observations on."""
         ...
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Percept",
     "PredictedOutcome",
     "Procedure",
+    "PromotionCandidate",
     "ReadReport",
     "Statistic",
     "Step",
@@ -327,3 +328,18 @@ class PredictedOutcome:
     source_episode_id: int
     #: statistics of the concepts that matched: name -> verbal form
     math_context: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionCandidate:
+    """A pattern that a source has found and that may become a concept."""
+
+    pattern_name: str
+    #: of the concept: ``causal_pattern``, ``operational_pattern``, or one of the source's own
+    category: str
+    #: in [0, 1]
+    confidence: float
+    #: the memories that show it, all of one user
+    source_memory_ids: tuple[int, ...]
+    #: becomes properties of the concept: texts, numbers, lists
+    metadata: Mapping[str, Any] = field(default_factory=dict)

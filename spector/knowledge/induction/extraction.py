@@ -19,6 +19,7 @@ from spector.knowledge.concepts import (
     plan_reinforced_by,
 )
 from spector.knowledge.facts import MOST_CHARS
+from spector.knowledge.induction.associations import plan_associations
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import concept_key
 from spector.layout import TierCode
@@ -58,6 +59,8 @@ class Named:
     memories: int
     #: element -> the name as it was spelled first, and the memories that show it, in order
     elements: Mapping[Element, tuple[str, tuple[int, ...]]]
+    #: memory -> the details of its episode
+    episodes: Mapping[int, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,14 @@ def named_after(
     episodes = reader.payloads_after("episode", after_id, limit)
     mentioning = reader.mentioning_after(after_id, limit)
     ids = sorted({*episodes, *mentioning})[:limit]
-    found = elements_among(reader, {each: episodes[each] for each in ids if each in episodes})
+    details = {each: episodes[each] for each in ids if each in episodes}
+    found = elements_among(reader, details)
     touched = {row["a"] for row in reader.links("mention", b=ids)} if ids else set()
     shared = shared_entities(
         reader, touched, entity_memories=entity_memories, entity_sessions=entity_sessions
     )
     last_id = ids[-1] if len(ids) == limit else max(after_id, reader.last_id)
-    return Named(last_id, len(ids), _joined(found, shared))
+    return Named(last_id, len(ids), _joined(found, shared), details)
 
 
 def elements_among(
@@ -147,7 +151,7 @@ def shared_entities(
 def plan_extraction(
     reader: KnowledgeReader, named: Named, now_ms: int, *,
     places: Mapping[Element, int], alike: Mapping[Element, int | Element],
-    room: Mapping[str, int],
+    room: Mapping[str, int], rate: float = 0.3,
 ) -> tuple[Changes, dict[Element, int | None], int]:
     """What taking over the elements of a run changes.
 
@@ -156,6 +160,7 @@ def plan_extraction(
         alike: element -> the concept, or the element before it, whose words are as good as the
             same.
         room: scope -> how many concepts may be made.
+        rate: how far one outcome moves the strength of a causal link.
 
     Returns:
         The changes, element -> its concept (None: one that is made now), and how many elements
@@ -165,7 +170,11 @@ def plan_extraction(
     chosen: dict[Element, int | None] = {}
     fresh: dict[Element, list[int]] = {}
     counted: dict[int, list[int]] = {}
-    for element, (_, memories) in named.elements.items():
+    owners = reader.owners({each for _, ids in named.elements.values() for each in ids})
+    for element, (_, ids) in named.elements.items():
+        memories = [each for each in ids if each in owners and owners[each].scope == element.scope]
+        if not memories:  # forgotten since they were read
+            continue
         like = alike.get(element)
         target = like if isinstance(like, Element) else element
         concept = concept_of(reader, element) or _still(reader, like) or chosen.get(target)
@@ -188,6 +197,7 @@ def plan_extraction(
             named.elements[element][0], element.category, element.scope, sorted(set(shown)),
             now_ms, places[element],
         ))  # fmt: skip
+    plan_associations(reader, changes, named.episodes, rate=rate)
     return changes, chosen, left_out
 
 

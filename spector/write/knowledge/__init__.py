@@ -14,6 +14,7 @@ from spector.write.knowledge.concepts import (
     codes_of,
     cosines,
 )
+from spector.write.knowledge.promotion import ConceptPromoter, Promoted, Promotion
 from spector.write.knowledge.rows import (
     Changes,
     apply_changes,
@@ -28,8 +29,11 @@ __all__ = [
     "Changes",
     "Committed",
     "ConceptExtractor",
+    "ConceptPromoter",
     "KnowledgeWriter",
     "Prepared",
+    "Promoted",
+    "Promotion",
     "UnpreparedError",
     "UseRecorder",
     "apply_changes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +28,7 @@ from spector.write.context import WriteContext
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared, UnpreparedError
 from spector.write.row_state import current_bytes
 
-__all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines"]
+__all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines", "vector_field"]
 
 #: concepts of a category whose words are as alike as this are one
 SAME_CONCEPT: Final = 0.92
@@ -58,10 +58,10 @@ class ConceptExtractor:
         with self._read() as reader:
             details = reader.payloads(episodes, "episode")
             elements = elements_among(reader, details)
-        return self._take(Named(max(episodes, default=0), len(details), elements))
+        return self._take(Named(max(episodes, default=0), len(details), elements, details))
 
     def _take(self, named: Named) -> Extracted:
-        if not named.elements:
+        if not (named.elements or named.episodes):
             return Extracted(named.last_id, named.memories)
         for _ in range(3):
             try:
@@ -81,11 +81,12 @@ class ConceptExtractor:
             }
         places = {each: n for n, each in enumerate(fresh)}
         prepared = [
-            Prepared(named.elements[each][0], _fields(each, vector))
-            for each, vector in zip(
-                fresh, [None] * len(fresh) if vectors is None else vectors, strict=True
-            )
-        ]
+            Prepared(named.elements[each][0], _fields(each) | (
+                vector_field(self._parts, named.elements[each][1]) if vectors is None
+                else {"vector": vectors[n]}
+            ))
+            for n, each in enumerate(fresh)
+        ]  # fmt: skip
         wake: list[tuple[int, Change]] = []
         answer: list[Extracted] = []
         chosen: dict[Element, int | None] = {}
@@ -119,7 +120,7 @@ class ConceptExtractor:
             yield KnowledgeReader(db, store.catalog.path)
 
     def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:
-        """(n, dim) f32 of names; None without an embedder, whose memories need none."""
+        """(n, dim) f32 of names; None without an embedder."""
         if self._parts.embedder is None or not names:
             return None
         return embedded(self._parts.embedder, list(names))
@@ -164,13 +165,21 @@ class ConceptExtractor:
         return max(0, left + asleep)
 
 
-def _fields(element: Element, vector: Any) -> Mapping[str, Any]:
+def _fields(element: Element) -> dict[str, Any]:
     fields: dict[str, Any] = {"tier": "semantic", "category": Category.ENTITY}
-    if element.scope:
-        fields["user_id"] = element.scope
-    if vector is not None:
-        fields["vector"] = vector
-    return fields
+    return fields | ({"user_id": element.scope} if element.scope else {})
+
+
+def vector_field(parts: WriteContext, sources: Sequence[int]) -> dict[str, Any]:
+    """The field ``vector`` of a concept in a store without an embedder: the mean of its sources."""
+    if parts.embedder is not None:
+        return {}
+    _, codes = codes_of(parts.router.durable_store(), parts.dim, sources)
+    if not len(codes):
+        return {}
+    units = codes / np.maximum(np.sqrt(np.square(codes).sum(axis=1, keepdims=True)), 1e-12)
+    mean = units.mean(axis=0)
+    return {"vector": mean if np.any(mean) else units[0]}
 
 
 def _wake(header: Any, _: MemoryRecord) -> bool:
