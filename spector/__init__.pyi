@@ -251,12 +251,6 @@ from spector.records import (
 from spector.records import (
     Episode as Episode,
 )
-from spector.records.knowledge import (
-    Percept as Percept,
-)
-from spector.records.knowledge import (
-    PromotionCandidate as PromotionCandidate,
-)
 from spector.records import (
     ErasureReceipt as ErasureReceipt,
 )
@@ -322,6 +316,12 @@ from spector.records import (
 )
 from spector.records import (
     Verification as Verification,
+)
+from spector.records.knowledge import (
+    Percept as Percept,
+)
+from spector.records.knowledge import (
+    PromotionCandidate as PromotionCandidate,
 )
 from spector.session.session import Session as Session
 from spector.sleep import ReflectDaemon as ReflectDaemon

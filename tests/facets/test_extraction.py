@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Memory
+from spector import Config, KnowledgeConfig, Memory
 from spector.layout import Flag
 from spector.write import ConceptExtractor
 from tests.fakes import FakeEmbedder
@@ -169,9 +169,10 @@ def test_a_retired_concept_wakes_when_it_is_met_again(memory: Memory) -> None:
 
 
 def test_what_a_scope_has_no_room_for_is_left_out(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("spector.write.knowledge.concepts._MOST_CONCEPTS", 2)
+    config = Config(knowledge=KnowledgeConfig(max_concepts=2))
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder(), config=config)
     store(memory, "a", objects=["mug", "pot", "cup"])
     store(memory, "b", "u", objects=["mug"])
     done = extractor(memory).extract_concepts(0, ALL)
@@ -181,6 +182,7 @@ def test_what_a_scope_has_no_room_for_is_left_out(
     store(memory, "c", objects=["cup", "mug"])
     done = extractor(memory).extract_concepts(0, ALL)
     assert [memory.get(each).text for each in done.made] == ["cup"]
+    memory.close()
 
 
 def test_names_that_cannot_be_kept_are_passed_over(memory: Memory) -> None:

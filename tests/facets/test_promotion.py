@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector import InvalidInputError, Memory, PromotionCandidate
+from spector import Config, InvalidInputError, Memory, PromotionCandidate, SleepConfig
 from spector.knowledge import Changes, KnowledgeReader
 from spector.knowledge.induction import (
     ConceptUse,
@@ -39,6 +39,13 @@ DAY_MS = 86_400_000
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
         yield memory
+
+
+def again(memory: Memory, path: Path, **sleep: Any) -> Memory:
+    """The same store under other settings of sleep."""
+    memory.close()
+    config = Config(sleep=SleepConfig(**sleep))
+    return spector.open(path / "mind", embedder=FakeEmbedder(), config=config)
 
 
 def lived(
@@ -172,7 +179,7 @@ def test_a_promoted_pattern_goes_with_its_last_source(memory: Memory) -> None:
     ("successes", "count", "reason"), [(17, 30, "random"), (27, 30, ""), (4, 5, ""), (30, 30, "")]
 )
 def test_random_outcomes_at_random_times_are_rejected(
-    memory: Memory, successes: int, count: int, reason: str
+    memory: Memory, tmp_path: Path, successes: int, count: int, reason: str
 ) -> None:
     chance = np.random.default_rng(5)
     outcomes = [n < successes for n in range(count)]
@@ -189,16 +196,17 @@ def test_random_outcomes_at_random_times_are_rejected(
                 source_memory_ids=tuple(ids),
             )]  # fmt: skip
 
+    def reasons(memory: Memory) -> dict[str, str]:
+        return {each.name: each.reason for each in memory._parts.promoter.promotions()}
+
     end = memory.concepts.add_source(Source())
-    found = {each.name: each.reason for each in memory._parts.promoter.promotions()}
-    assert found["grasping leads to joy"] == reason
-    without = memory._parts.promoter.promotions(randomness_gate=False)
-    assert {each.name: each.reason for each in without}["grasping leads to joy"] == ""
-    regular = {each.reason for each in memory._parts.promoter.promotions(randomness_from=31)}
-    assert "random" not in regular
+    assert reasons(memory)["grasping leads to joy"] == reason
     end()
-    names = {each.name for each in memory._parts.promoter.promotions()}
-    assert "grasping leads to joy" not in names
+    assert "grasping leads to joy" not in reasons(memory)
+    for settings in ({"randomness_gate": False}, {"randomness_from": 31}):
+        with again(memory, tmp_path, **settings) as other:
+            other.concepts.add_source(Source())
+            assert reasons(other)["grasping leads to joy"] == ""
 
 
 def test_random_outcomes_at_regular_times_pass(memory: Memory) -> None:

@@ -32,8 +32,6 @@ __all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines", "vector_fi
 
 #: concepts of a category whose words are as alike as this are one
 SAME_CONCEPT: Final = 0.92
-#: living concepts of a scope
-_MOST_CONCEPTS: Final = 5_000
 
 
 class ConceptExtractor:
@@ -49,8 +47,12 @@ class ConceptExtractor:
         It can be repeated: a memory counts for a concept once. The next run begins at `last_id` of
         the answer; there is nothing left when it read fewer memories than ``limit``.
         """
+        sleep = self._parts.config.sleep
         with self._read() as reader:
-            named = named_after(reader, after_id, limit)
+            named = named_after(
+                reader, after_id, limit, entity_memories=sleep.promote_entity_memories,
+                entity_sessions=sleep.promote_entity_sessions,
+            )
         return self._take(named)
 
     def extract_from(self, episodes: Collection[int]) -> Extracted:
@@ -97,7 +99,8 @@ class ConceptExtractor:
             if gone:
                 raise UnpreparedError
             changes, found, left_out = plan_extraction(
-                reader, named, now_ms, places=places, alike=alike, room=room
+                reader, named, now_ms, places=places, alike=alike, room=room,
+                rate=self._parts.config.knowledge.association_rate,
             )
             chosen.clear()
             chosen.update(found)
@@ -154,7 +157,7 @@ class ConceptExtractor:
     def _room(self, reader: KnowledgeReader, scope: str, wanted: int) -> int:
         """How many more concepts a scope may have."""
         ids = sorted({row["id"] for row in reader.all_names(("concept",), scope)})
-        left = _MOST_CONCEPTS - len(ids)
+        left = self._parts.config.knowledge.max_concepts - len(ids)
         if left >= wanted:
             return left
         store = self._parts.router.durable_store()

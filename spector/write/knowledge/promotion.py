@@ -107,25 +107,23 @@ class ConceptPromoter:
 
         return cancel
 
-    def promotions(
-        self, *, min_confidence: float = 0.6, min_observations: int = 3,
-        operational_min_confidence: float = 0.4, randomness_gate: bool = True,
-        randomness_from: int = 8,
-    ) -> Iterator[Promotion]:
+    def promotions(self) -> Iterator[Promotion]:
         """Every candidate of every source, the built-in ones first.
 
         The caller commits each before it takes the next, unless nothing shall be written. The
         statistic of a trend comes after its concept.
         """
+        sleep = self._parts.config.sleep
+        asked = sleep.promote_min_confidence, sleep.promote_min_observations
         limits: dict[str, Any] = {
-            "min_confidence": min_confidence, "min_observations": min_observations,
-            "operational_min_confidence": operational_min_confidence,
-            "randomness_gate": randomness_gate, "randomness_from": randomness_from,
+            "min_confidence": asked[0], "min_observations": asked[1],
+            "operational_min_confidence": sleep.operational_min_confidence,
+            "randomness_gate": sleep.randomness_gate, "randomness_from": sleep.randomness_from,
         }  # fmt: skip
         with self._read() as reader:
-            causal = causal_candidates(reader, min_confidence, min_observations)
+            causal = causal_candidates(reader, *asked)
             trends = operational_candidates(
-                reader, operational_min_confidence, min_observations, enough=randomness_from
+                reader, sleep.operational_min_confidence, asked[1], enough=sleep.randomness_from
             )
         for each in causal:
             yield self._promotion(each, limits)
@@ -136,16 +134,16 @@ class ConceptPromoter:
             if statistic is not None:
                 yield statistic
         for source in list(self._sources):
-            for candidate in self._asked(source, min_confidence, min_observations):
+            for candidate in self._asked(source, *asked):
                 yield self._promotion(candidate, limits)
 
-    def promote(self, **limits: Any) -> Promoted:
-        """Commit every promotion; `promotions` has the arguments."""
+    def promote(self) -> Promoted:
+        """Commit every promotion."""
         made: list[int] = []
         met: list[int] = []
         statistics: list[int] = []
         rejected: dict[str, int] = {}
-        for each in self.promotions(**limits):
+        for each in self.promotions():
             if each.decide is None:
                 rejected[each.reason] = rejected.get(each.reason, 0) + 1
                 continue
