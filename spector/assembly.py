@@ -57,6 +57,7 @@ from spector.write import (
     ConceptPromoter,
     Forgetter,
     KnowledgeWriter,
+    SeriesWriter,
     Speakers,
     Updater,
     UseRecorder,
@@ -219,6 +220,7 @@ def _make_parts(
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
         promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
+        series=SeriesWriter(context, writer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
     )

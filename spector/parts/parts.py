@@ -28,6 +28,7 @@ from spector.write import (
     ConceptPromoter,
     Forgetter,
     KnowledgeWriter,
+    SeriesWriter,
     Updater,
     Writer,
 )
@@ -67,6 +68,7 @@ class Parts:
     knowledge: KnowledgeWriter
     extractor: ConceptExtractor
     promoter: ConceptPromoter
+    series: SeriesWriter
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

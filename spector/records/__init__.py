@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.config import MAX_PROBLEMS
+from spector.records.decision import Decision
 from spector.records.erasure import (
     ErasureReceipt,
     Purged,
@@ -78,6 +79,7 @@ __all__ = [
     "CheckReport",
     "CompactionReport",
     "Concept",
+    "Decision",
     "Density",
     "Edge",
     "Emotion",

@@ -15,6 +15,7 @@ from spector.write.drafts import (
 from spector.write.forgetting import Forgetter, Manner
 from spector.write.knowledge import (
     SAME_CONCEPT,
+    ChangedError,
     Committed,
     ConceptExtractor,
     ConceptPromoter,
@@ -22,6 +23,9 @@ from spector.write.knowledge import (
     Prepared,
     Promoted,
     Promotion,
+    Ready,
+    Series,
+    SeriesWriter,
     UnpreparedError,
     UseRecorder,
     codes_of,
@@ -36,6 +40,7 @@ from spector.write.writer import Writer
 __all__ = [
     "FIELDS",
     "SAME_CONCEPT",
+    "ChangedError",
     "Changer",
     "Committed",
     "ConceptExtractor",
@@ -50,6 +55,9 @@ __all__ = [
     "Prepared",
     "Promoted",
     "Promotion",
+    "Ready",
+    "Series",
+    "SeriesWriter",
     "Speakers",
     "UnpreparedError",
     "Updater",

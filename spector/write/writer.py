@@ -218,6 +218,17 @@ class Writer:
                 out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
 
+    def name_speakers(self, drafts: Sequence[Draft], store: Store) -> dict[int, str]:
+        """Name the speakers that drafts open with; earlier memories that get theirs, by id."""
+        openings = self._parts.speakers.openings(drafts)
+        if not openings:
+            return {}
+        members = {store: list(range(len(drafts)))}
+        with self._parts.exclusive():
+            names, earlier = self._read(members, drafts, openings)
+        name_speakers(drafts, names, self._parts.config)
+        return earlier.get(store, {})
+
     def store_with(
         self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None,
         importance: Sequence[float], then: Callable[[Transaction, list[int]], None],

@@ -112,6 +112,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/write/knowledge/concepts.py": ("tests/facets/test_extraction.py",),
     "spector/write/knowledge/promotion.py": ("tests/facets/test_promotion.py",),
     "spector/write/knowledge/rows.py": _KNOWLEDGE,
+    "spector/write/knowledge/series.py": ("tests/write/test_series.py",),
     "spector/write/knowledge/use.py": ("tests/facets/test_recall_knowledge.py",),
     "spector/store/integrity/check_records.py": (*_CHECKS, "tests/store/test_power.py",
                                        "tests/store/test_lost_commits.py"),

@@ -22,8 +22,8 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "ground": _GROUND,
     "durable": _DURABLE,
     "engine": (
-        *_DURABLE, "arguments", "search", "recall", "language", "providers", "exchange", "messages",
-        "forgetting", "facets", "session", "verbs", "memory", "api",
+        *_DURABLE, "arguments", "search", "observe", "recall", "language", "providers", "exchange",
+        "messages", "forgetting", "facets", "session", "verbs", "memory", "api",
     ),
 }  # fmt: skip
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare
+from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
-from spector.language.frames.predicates import ONE_VALUED, is_single_valued
+from spector.language.frames.predicates import ONE_VALUED, is_single_valued, names_of_predicate
 from spector.language.frames.statement import (
     AGENT,
     USER,
@@ -26,6 +26,8 @@ __all__ = [
     "compare",
     "extract",
     "is_single_valued",
+    "names_of_predicate",
     "normal_value",
     "values_differ",
+    "verdicts",
 ]

@@ -12,7 +12,7 @@ from spector.language.frames.statement import Statement
 from spector.language.frames.values import forms_differ, normal_value
 from spector.language.words import plain
 
-__all__ = ["NO_CONFLICT", "Verdict", "compare"]
+__all__ = ["NO_CONFLICT", "Verdict", "compare", "verdicts"]
 
 Kind = Literal["none", "contradicts", "replaces"]
 Rule = Literal["", "value", "polarity", "said"]
@@ -73,8 +73,20 @@ def compare(
         likeness: of the new message to that of each old statement, 0 to 1; lets a correction
             ("Actually, 8443") meet the old value of a predicate that may have several.
     """
+    found = verdicts(old, new, new_text, likeness=likeness)
+    return max(found, key=lambda each: each.confidence, default=NO_CONFLICT)
+
+
+def verdicts(
+    old: Sequence[Statement],
+    new: Statement,
+    new_text: str = "",
+    *,
+    likeness: Sequence[float] | None = None,
+) -> list[Verdict]:
+    """Every contradiction, as `compare`; one old statement may have several."""
     if not _states(new) or new.added:
-        return NO_CONFLICT
+        return []
     found: list[Verdict] = []
     same = [at for at, each in enumerate(old) if _states(each) and _is_same_subject(each, new)]
     for at in same:
@@ -91,9 +103,7 @@ def compare(
             confidence = _CONFIDENCE["value" if sure else "form"]
             found.append(Verdict("replaces" if sure else "contradicts", "value", confidence, at))
     said = _said(old, same, new, new_text, likeness)
-    if said is not None:
-        found.append(said)
-    return max(found, key=lambda each: each.confidence, default=NO_CONFLICT)
+    return found if said is None else [*found, said]
 
 
 def _states(statement: Statement) -> bool:

@@ -9,7 +9,7 @@ from spector.language.words import plain
 
 __all__ = [
     "DISCOURSE_NOUNS", "EVERYONES", "KIN", "MANY_NOUNS", "ONE_VALUED", "PETS", "PRESUPPOSED",
-    "SLOTS", "is_single_valued", "predicate_of",
+    "SLOTS", "is_single_valued", "names_of_predicate", "predicate_of",
 ]
 
 #: one value at a time, whatever the sentence looks like
@@ -153,6 +153,12 @@ def predicate_of(nouns: str) -> tuple[str, str]:
         if len(words) >= count and name in _NAMED:
             return _NAMED[name], " ".join(words[:-count])
     return "_".join(words), ""
+
+
+def names_of_predicate(predicate: str) -> tuple[str, ...]:
+    """The words that name a predicate, folded: its own and, of a slot, its nouns."""
+    nouns = SLOTS.get(predicate, "").replace("|", " ").split()
+    return tuple(dict.fromkeys("_".join((predicate, *nouns)).split("_")))
 
 
 def is_single_valued(predicate: str, extra: Collection[str] = (), *, by_form: bool = False) -> bool:

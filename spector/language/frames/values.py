@@ -20,7 +20,7 @@ _SECOND_NOW: Final = 1_404_864_000_000  # 2014-07-09
 _YEAR: Final = 2000
 _PIECE: Final = re.compile(r"[$€£₺¥]|\d+(?:[.,:/-]\d+)*%?|[^\W\d_]+|\+\+|#")
 #: "v" of a version, and what stands before a date and does not move it
-_PREFIX: Final = re.compile(r"(?i)v(?=\d)|(?:by|until|on|at|the)\s+(?=\S)")
+_PREFIX: Final = re.compile(r"(?i)\b(?:v(?=\d)|(?:by|until|on|at|the)\s+(?=\S))")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d{1,2})?")
 _DECIMAL: Final = re.compile(r"(\d+)[.,](\d+)")
 _CLOCK: Final = re.compile(r"(\d{1,2})[:.](\d{2})")

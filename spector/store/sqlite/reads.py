@@ -35,6 +35,7 @@ __all__ = [
     "Connections",
     "MainConnection",
     "SnapshotLease",
+    "TransactionReads",
     "read_transaction",
     "roll_back_open",
     "typed_sql_errors",
@@ -218,6 +219,23 @@ class MainConnection:
                 self._catalog.cut_off = True
                 end_statements(self._catalog.main)
             typed_sql_errors(self._catalog.path).__exit__(kind, error, trace)
+
+
+class TransactionReads:
+    """A context, in an open transaction, in which every read by this thread sees its changes."""
+
+    __slots__ = ("_catalog",)
+
+    def __init__(self, catalog: Connections) -> None:
+        self._catalog = catalog
+
+    def __enter__(self) -> None:
+        self._catalog.pinned.connection = self._catalog.main
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._catalog.pinned.connection = None
 
 
 class SnapshotLease(Resource):

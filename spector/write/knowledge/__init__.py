@@ -20,12 +20,19 @@ from spector.write.knowledge.rows import (
     apply_changes,
     changes_of_names,
 )
+from spector.write.knowledge.series import (
+    ChangedError,
+    Ready,
+    Series,
+    SeriesWriter,
+)
 from spector.write.knowledge.use import (
     UseRecorder,
 )
 
 __all__ = [
     "SAME_CONCEPT",
+    "ChangedError",
     "Changes",
     "Committed",
     "ConceptExtractor",
@@ -34,6 +41,9 @@ __all__ = [
     "Prepared",
     "Promoted",
     "Promotion",
+    "Ready",
+    "Series",
+    "SeriesWriter",
     "UnpreparedError",
     "UseRecorder",
     "apply_changes",

@@ -8,7 +8,7 @@ from spector.store.catalog.queries.counts import (
     count_records,
     outermost_users,
 )
-from spector.store.catalog.queries.filters import SqlFilter, compile_where
+from spector.store.catalog.queries.filters import WITHOUT_USER, SqlFilter, compile_where
 from spector.store.catalog.queries.places import (
     ring_of,
     slots_of,
@@ -43,6 +43,7 @@ __all__ = [
     "PINNED_SQL",
     "SCOPES",
     "SUPERSEDED_SQL",
+    "WITHOUT_USER",
     "Scope",
     "SqlFilter",
     "compile_where",

@@ -51,7 +51,7 @@ from spector.store.catalog.queries.filter_values import (
     unknown_name,
 )
 
-__all__ = ["MAX_LIST_ITEMS", "MAX_NODES", "SqlFilter", "compile_where"]
+__all__ = ["MAX_LIST_ITEMS", "MAX_NODES", "WITHOUT_USER", "SqlFilter", "compile_where"]
 
 #: tests and combinators in one filter
 MAX_NODES: Final = 256
@@ -80,6 +80,10 @@ class SqlFilter:
 
     sql: str
     params: tuple[str | int, ...]
+
+
+#: memories without a user
+WITHOUT_USER: Final = SqlFilter("record.user_id IS NULL", ())
 
 
 def compile_where(

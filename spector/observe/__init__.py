@@ -1,0 +1,1 @@
+"""Decides what becomes of a message: which memories it makes, changes or strengthens."""

@@ -1,0 +1,28 @@
+"""The prediction-error gate: creates, supersedes, elaborates, strengthens or skips a new memory."""
+
+from __future__ import annotations
+
+from spector.observe.gate.bands import calibrated
+from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
+from spector.observe.gate.decision import decide, decide_contradiction
+from spector.observe.gate.synthesis import merged_text
+from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
+from spector.observe.gate.wording import Wording, same_particulars
+from spector.records import Decision
+
+__all__ = [
+    "Candidate",
+    "Decision",
+    "Incoming",
+    "Wording",
+    "calibrated",
+    "candidate_of",
+    "data_source_of",
+    "decide",
+    "decide_contradiction",
+    "may_supersede",
+    "merged_text",
+    "same_particulars",
+    "speaker_of",
+    "statements_in",
+]

@@ -1,0 +1,94 @@
+"""Bands of likeness, by which the gate decides under the presets v9, ucma and maxim."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.settings import ObserveConfig
+from spector.observe.gate.synthesis import merged_text
+from spector.observe.gate.wording import Wording, same_particulars
+from spector.records import Decision
+
+__all__ = ["LEAST_SAMPLE", "calibrated", "decide_by_bands"]
+
+#: likeness of texts to the most alike of 199 others, all-MiniLM-L6-v2 on dated conversations: the
+#: values below which 0, 5, 10, ... 100 % of them are
+_DEFAULT: Final = (
+    0.17, 0.34, 0.39, 0.42, 0.45, 0.47, 0.49, 0.51, 0.52, 0.54, 0.55, 0.57, 0.58, 0.60, 0.62, 0.64,
+    0.66, 0.69, 0.72, 0.78, 1.0,
+)  # fmt: skip
+#: texts of a store from which on its likeness can be told
+LEAST_SAMPLE: Final = 50
+
+
+def decide_by_bands(
+    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording],
+    config: ObserveConfig, sample: Sequence[float] = (),
+) -> Decision:
+    """The action by the likeness to the nearest memory of the same origin.
+
+    Args:
+        words, known: of the new text, and of each candidate.
+        sample: likeness of the store's texts to their nearest, ascending, for a calibrated scale.
+    """
+    near = [
+        (each, said) for each, said in zip(candidates, known, strict=True)
+        if each.likeness is not None and each.data_source == new.data_source
+        and not each.is_dormant
+    ]
+    if not near:
+        return Decision(action="create")
+    old, said = max(near, key=lambda one: (one[0].likeness or 0.0, -one[0].id))
+    likeness = old.likeness or 0.0
+    s = calibrated(likeness, sample) if config.gate_scale == "calibrated" else likeness
+    is_same = same_particulars(said, words)
+    if s >= config.update_from:
+        if is_same and s > config.reinforce_above:
+            return Decision(
+                action="reinforce", rule="band", nearest=old.id, likeness=likeness,
+                reinforced=old.id,
+            )
+        merged = _merged(new, old, config) if is_same else None
+        if merged is not None:
+            return Decision(
+                action="update", rule="band", nearest=old.id, likeness=likeness, merged=merged
+            )
+        return Decision(rule="band", relation="elaborates", nearest=old.id, likeness=likeness)
+    if s >= config.create_below and new.importance < config.gap_importance:
+        return Decision(
+            action="skip", rule="band", nearest=old.id, likeness=likeness,
+            reason=f"likeness {s:.2f} with importance {new.importance:.2f}",
+        )
+    return Decision(rule="band", nearest=old.id, likeness=likeness)
+
+
+def _merged(new: Incoming, old: Candidate, config: ObserveConfig) -> str | None:
+    if config.on_update != "merge" or old.record.immutable or old.is_knowledge:
+        return None
+    return merged_text(old.record.text, new.text, most=config.max_merged_chars)
+
+
+def calibrated(likeness: float, sample: Sequence[float]) -> float:
+    """The likeness that cuts off the same share of texts under the default model.
+
+    Args:
+        sample: likeness of a store's texts to their nearest, ascending; of too few the likeness
+            stays as it is.
+    """
+    if len(sample) < LEAST_SAMPLE:
+        return likeness
+    at = bisect_left(sample, likeness)
+    if at == 0 or at >= len(sample):
+        # beyond what the store has: the way to the end of the scale is shared in proportion
+        low, high = (-1.0, sample[0]) if at == 0 else (sample[-1], 1.0)
+        first, last = (-1.0, _DEFAULT[0]) if at == 0 else (_DEFAULT[-2], 1.0)
+        share = (likeness - low) / (high - low) if high > low else 1.0
+        return first + (last - first) * min(1.0, max(0.0, share))
+    before, after = sample[at - 1], sample[at]
+    share = (likeness - before) / (after - before) if after > before else 0.0
+    place = (at - 1 + share) / (len(sample) - 1) * (len(_DEFAULT) - 1)
+    n = min(int(place), len(_DEFAULT) - 2)
+    return _DEFAULT[n] + (_DEFAULT[n + 1] - _DEFAULT[n]) * (place - n)

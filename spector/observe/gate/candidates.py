@@ -1,0 +1,100 @@
+"""What the gate compares: the new memory and those that it may concern, with what they state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from spector.language.frames import Statement, extract
+from spector.language.statements import USERS
+from spector.language.words import plain
+from spector.observe.gate.trust import data_source_of, speaker_of
+from spector.records import MemoryRecord
+
+__all__ = ["Candidate", "Incoming", "candidate_of", "statements_in"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A memory that is about to be made.
+
+    Attributes:
+        text: as it would be kept. said: the same without annotations.
+        statements: what it states.
+        speaker: who speaks, as names are compared; "" for the user.
+        data_source: the class of its origin. confidence: in it, 0..1.
+        event_ms: when it happened. valid_from_ms, valid_until_ms: when it holds.
+        importance: 0..1, where it is known.
+    """
+
+    text: str
+    said: str
+    statements: tuple[Statement, ...] = ()
+    speaker: str = ""
+    data_source: str = "user_message"
+    confidence: float = 1.0
+    event_ms: int = 0
+    valid_from_ms: int | None = None
+    valid_until_ms: int | None = None
+    importance: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory of the same scope that the new one may repeat, extend or contradict.
+
+    Attributes:
+        likeness: cosine to the new one, -1..1; None where one of them has no vector.
+        is_knowledge: a fact, concept or other payload, whose words the memory does not own.
+        is_dormant: kept, but not recalled; only its words are compared.
+    """
+
+    record: MemoryRecord
+    said: str
+    statements: tuple[Statement, ...] = ()
+    speaker: str = ""
+    data_source: str = "user_message"
+    likeness: float | None = None
+    is_knowledge: bool = False
+    is_dormant: bool = False
+
+    @property
+    def id(self) -> int:
+        """Of the memory."""
+        return self.record.id
+
+
+def candidate_of(
+    record: MemoryRecord, *, said: str | None = None, data_source: str | None = None,
+    statements: tuple[Statement, ...] | None = None, likeness: float | None = None,
+    is_knowledge: bool = False, is_dormant: bool = False, single_valued: Collection[str] = (),
+) -> Candidate:
+    """A memory as a candidate; what it states is read from its text unless it is known.
+
+    Args:
+        single_valued: predicates that callers registered as having one value at a time.
+    """
+    words = record.text if said is None else said
+    if statements is None:
+        statements = () if is_dormant else statements_in(
+            words, role=record.role, speaker=record.speaker, event_ms=record.event_ms,
+            single_valued=single_valued,
+        )  # fmt: skip
+    return Candidate(
+        record=record, said=words, statements=statements, speaker=speaker_of(record),
+        data_source=data_source
+        or data_source_of(record.role, record.source, record.speaker),
+        likeness=likeness, is_knowledge=is_knowledge, is_dormant=is_dormant,
+    )
+
+
+def statements_in(
+    said: str, *, role: str | None, speaker: str | None, event_ms: int,
+    single_valued: Collection[str] = (),
+) -> tuple[Statement, ...]:
+    """What a message states; "I" is its speaker where he has a name of his own."""
+    name = None if speaker is None or speaker == role or plain(speaker) in USERS else speaker
+    return extract(
+        said, speaker=name, role=role or "user", reference_time=event_ms,
+        single_valued=single_valued,
+    )

@@ -1,0 +1,154 @@
+"""What a new memory contradicts, and which of that it may take the place of.
+
+A wrong superseding hides what is still true, a missed one only leaves both: so a memory that says
+more than what has changed is kept, and so is whatever a rule is not sure enough about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spector.language.frames import Statement, Verdict, verdicts
+from spector.language.words import analyse, plain
+from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.trust import may_supersede
+
+__all__ = ["Contradiction", "contradictions"]
+
+#: further content words of one sentence that a changed value may take along
+_MOST_WORDS: Final = 4
+#: content words from which on another sentence says something
+_FEW_WORDS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """An old memory that a new one contradicts.
+
+    Attributes:
+        rule: ``value``, ``polarity`` or ``said``. confidence: of the rule, 0..1.
+        reason: why the old one is kept beside the new one; "" where it is superseded.
+    """
+
+    candidate: Candidate
+    rule: str
+    confidence: float
+    reason: str = ""
+
+    @property
+    def supersedes(self) -> bool:
+        return not self.reason
+
+
+def contradictions(
+    new: Incoming, candidates: Sequence[Candidate], *, precision: float, likeness: float
+) -> list[Contradiction]:
+    """Every candidate that the new memory contradicts.
+
+    Args:
+        precision: confidence from which on a contradiction supersedes.
+        likeness: cosine from which on a correction is about an old one whose slot it does not name.
+    """
+    living = [each for each in candidates if not each.is_dormant and _overlaps(new, each)]
+    slots = [(at, one) for at, each in enumerate(living) for one in each.statements]
+    found: dict[int, list[tuple[Verdict, Statement]]] = {}
+    for one in new.statements:
+        for verdict, numbers in _verdicts(new, one, living, slots):
+            for n in numbers:
+                found.setdefault(slots[n][0], []).append((verdict, slots[n][1]))
+    out = []
+    for at, each in sorted(found.items()):
+        best = max((verdict for verdict, _ in each), key=lambda one: one.confidence)
+        sure = best.confidence
+        reason = _reason(new, living[at], [old for _, old in each], each, precision)
+        out.append(Contradiction(living[at], best.rule, sure, reason))
+    return out
+
+
+def _verdicts(
+    new: Incoming, one: Statement, living: Sequence[Candidate],
+    slots: Sequence[tuple[int, Statement]],
+) -> Iterator[tuple[Verdict, tuple[int, ...]]]:
+    """Verdicts of a statement with the numbers of the old ones that each is about.
+
+    What a message calls replaced must be one value, however many memories state it.
+    """
+    first: dict[tuple[str, ...], int] = {}
+    same: dict[int, list[int]] = {}
+    for n, (_, old) in enumerate(slots):
+        key = _key(old)
+        same.setdefault(first.setdefault(key, n), []).append(n)
+    chosen = list(same)
+    like = [living[slots[n][0]].likeness or 0.0 for n in chosen]
+    for verdict in verdicts([slots[n][1] for n in chosen], one, new.said, likeness=like):
+        yield verdict, tuple(same[chosen[verdict.old_index]])
+
+
+def _key(one: Statement) -> tuple[str, ...]:
+    return (
+        plain(one.subject), one.predicate, one.value or plain(one.object), str(one.polarity),
+        one.modality, one.tense, one.window or "",
+    )  # fmt: skip
+
+
+def _overlaps(new: Incoming, old: Candidate) -> bool:
+    """Whether both may hold at one time: windows that were given do not exclude each other."""
+    starts, ends = new.valid_from_ms, old.record.valid_until_ms
+    if starts is not None and ends is not None and ends <= starts:
+        return False
+    starts, ends = old.record.valid_from_ms, new.valid_until_ms
+    return starts is None or ends is None or starts < ends
+
+
+def _reason(
+    new: Incoming, old: Candidate, contradicted: Sequence[Statement],
+    found: Iterable[tuple[Verdict, Statement]], precision: float,
+) -> str:
+    """Why a contradicted memory is kept; "" where it is superseded."""
+    sure = any(each.kind == "replaces" and each.confidence >= precision for each, _ in found)
+    speaker = new.speaker if old.is_knowledge else old.speaker
+    if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
+        return f"{old.data_source} is not changed by {new.data_source}"
+    if old.record.pinned or old.record.immutable:
+        return "pinned" if old.record.pinned else "immutable"
+    if new.event_ms < old.record.event_ms:
+        return "older in event time"
+    if new.confidence < min(0.5, old.record.confidence):
+        return "uncertain"
+    if not sure:
+        return "not sure enough"
+    return "says more" if says_more(old, contradicted, new) else ""
+
+
+def says_more(old: Candidate, contradicted: Sequence[Statement], new: Incoming) -> bool:
+    """Whether an old memory says something that is still so beside what is contradicted."""
+    gone = {id(each) for each in contradicted}
+    told = {(plain(each.subject), each.predicate) for each in (*new.statements, *contradicted)}
+    for each in old.statements:
+        if id(each) not in gone and (plain(each.subject), each.predicate) not in told:
+            return True
+    if old.is_knowledge:
+        return False
+    known = set(analyse(new.said).content())
+    for each in contradicted:
+        known.update(analyse(f"{each.subject} {each.predicate} {each.object}").content())
+    spans = [each.span for each in contradicted]
+    for start, end in _sentences(old.said):
+        part = old.said[start:end]
+        is_about = any(a < end and start < b for a, b in spans)
+        rest = {each for each in analyse(part).content() if each not in known}
+        if len(rest) > (_MOST_WORDS if is_about else _FEW_WORDS):
+            return True
+    return False
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for at, char in enumerate(text):
+        if char in ".!?\n;" and (at + 1 == len(text) or text[at + 1].isspace()):
+            yield start, at + 1
+            start = at + 1
+    if text[start:].strip():
+        yield start, len(text)

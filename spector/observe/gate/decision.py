@@ -1,0 +1,121 @@
+"""Decides what becomes of a new memory beside those that exist: the prediction-error gate.
+
+Rules in their order: the same words strengthen the old memory; what contradicts it takes its place,
+or is kept beside it; what says nothing new strengthens it; a further detail is tied to it; all else
+is new. Likeness only fetches candidates, unless the configuration asks for bands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spector.observe.gate.bands import decide_by_bands
+from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.contradiction import Contradiction, contradictions
+from spector.observe.gate.events import is_event, is_other_day
+from spector.observe.gate.novelty import is_detail, says_nothing_new
+from spector.observe.gate.settings import ObserveConfig
+from spector.observe.gate.wording import Wording, same_words
+from spector.records import Decision
+
+__all__ = ["decide", "decide_contradiction"]
+
+_DEFAULT = ObserveConfig()
+
+
+def decide(
+    new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig = _DEFAULT, *,
+    sample: Sequence[float] = (),
+) -> Decision:
+    """The action for a new memory; deterministic, and the same in any order of candidates.
+
+    Args:
+        candidates: of the same scope: the best of each channel, dormant ones included.
+        sample: likeness of the store's texts to their nearest, ascending, for calibrated bands.
+    """
+    found = sorted(candidates, key=lambda each: (-(each.likeness or 0.0), each.id))
+    words = Wording(new.said, new.event_ms)
+    known = [Wording(each.said, each.record.event_ms) for each in found]
+    likeness = max((each.likeness for each in found if each.likeness is not None), default=None)
+    nearest = next((each.id for each in found if each.likeness == likeness), None)
+    decided = (
+        _same_words(new, found, words, known)
+        or decide_contradiction(new, found, config)
+        or _by_rest(new, found, words, known, config, sample)
+    )
+    return replace(
+        decided, likeness=likeness, nearest=nearest if decided.nearest is None else decided.nearest
+    )
+
+
+def _same_words(
+    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording]
+) -> Decision | None:
+    """Rule 1; an event of another day is another event."""
+    for each, said in zip(candidates, known, strict=True):
+        if _is_of_same(new, each) and same_words(words, said) and not _is_other_event(
+            new, each, words
+        ):
+            return Decision(
+                action="reinforce", rule="same words", nearest=each.id, reinforced=each.id
+            )
+    return None
+
+
+def decide_contradiction(
+    new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig = _DEFAULT
+) -> Decision | None:
+    """Rules 2 and 3 alone; None where the new memory contradicts no candidate."""
+    found = contradictions(
+        new, candidates, precision=config.supersede_precision,
+        likeness=config.contradiction_likeness,
+    )
+    if not found:
+        return None
+    gone = [each for each in found if each.supersedes]
+    kept = [each for each in found if not each.supersedes]
+    first = max(gone or kept, key=lambda each: (each.confidence, each.candidate.id))
+    return Decision(
+        action="supersede" if gone else "create", relation=None if gone else "contradicts",
+        nearest=first.candidate.id, rule=first.rule, confidence=first.confidence,
+        superseded=_ids(gone), contradicted=_ids(kept),
+        reason="" if gone else first.reason,
+    )
+
+
+def _by_rest(
+    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording],
+    config: ObserveConfig, sample: Sequence[float],
+) -> Decision:
+    """Rules 4 to 6, or the bands."""
+    if config.gate_by == "bands":
+        return decide_by_bands(new, candidates, words, known, config, sample)
+    pairs = [
+        (each, said) for each, said in zip(candidates, known, strict=True)
+        if _is_of_same(new, each) and not each.is_dormant
+    ]
+    for each, said in pairs:
+        if says_nothing_new(new, each, words, said) and not _is_other_event(new, each, words):
+            return Decision(
+                action="reinforce", rule="nothing new", nearest=each.id, reinforced=each.id
+            )
+    for each, said in pairs:
+        if is_detail(new, each, words, said):
+            return Decision(relation="elaborates", rule="detail", nearest=each.id)
+    return Decision()
+
+
+def _is_of_same(new: Incoming, old: Candidate) -> bool:
+    """Whether both are texts of one origin and one speaker; knowledge is confirmed elsewhere."""
+    return (
+        not old.is_knowledge and new.data_source == old.data_source and new.speaker == old.speaker
+    )
+
+
+def _is_other_event(new: Incoming, old: Candidate, words: Wording) -> bool:
+    return is_other_day(new.event_ms, old.record.event_ms) and is_event(words)
+
+
+def _ids(found: Sequence[Contradiction]) -> tuple[int, ...]:
+    return tuple(sorted(each.candidate.id for each in found))

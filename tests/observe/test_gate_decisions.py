@@ -1,0 +1,248 @@
+"""The gate's verdict on a new memory beside an old one: repeated, changed, extended, or new."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from spector.layout import Flag
+from spector.observe.gate import Candidate, Incoming, candidate_of, decide, statements_in
+from spector.records import Decision, MemoryRecord
+
+DAY_MS = 86_400_000
+START_MS = 1_790_000_000_000
+
+
+def old(
+    text: str, *, id: int = 1, days: float = 0, role: str | None = "user",
+    likeness: float | None = 0.7, dormant: bool = False, **fields: Any,
+) -> Candidate:
+    record = MemoryRecord(
+        id=id, text=text, tier="episodic", event_ms=START_MS + round(days * DAY_MS), role=role,
+        **fields,
+    )
+    return candidate_of(record, likeness=likeness, is_dormant=dormant)
+
+
+def verdict(
+    candidates: Candidate | str | list[Candidate], text: str, *, days: float = 0,
+    role: str | None = "user", **fields: Any,
+) -> Decision:
+    found = old(candidates) if isinstance(candidates, str) else candidates
+    several = found if isinstance(found, list) else [found]
+    event_ms = START_MS + round(days * DAY_MS)
+    stated = statements_in(text, role=role, speaker=fields.pop("name", None), event_ms=event_ms)
+    source = {"assistant": "assistant_message", "tool": "tool"}.get(role or "", "user_message")
+    return decide(
+        Incoming(
+            text=text, said=text, statements=stated, event_ms=event_ms, data_source=source,
+            **fields,
+        ),
+        several,
+    )
+
+
+@pytest.mark.parametrize(("before", "now"), [
+    ("The staging server uses port 8080.", "The staging server uses port 8443."),
+    ("User lives in Paris.", "User lives in Berlin."),
+    ("I live in Izmir.", "My home is in Bursa."),
+    ("I love dogs.", "I do not love dogs."),
+    ("I work as a nurse.", "I now work as a paramedic."),
+    ("My manager is Ole.", "My manager is Petra."),
+    ("Ankara'da yaşıyorum.", "Artık Kars'ta yaşıyorum."),
+    ("En sevdiğim renk mavi.", "En sevdiğim renk yeşil."),
+    ("The deadline for the grant is May 9.", "Correction: the deadline for the grant is June 1."),
+])
+def test_a_changed_value_takes_the_place_of_the_old_one(before: str, now: str) -> None:
+    found = verdict(before, now, days=3)
+    assert (found.action, found.superseded) == ("supersede", (1,))
+    assert found.rule in ("value", "polarity", "said")
+    assert (found.confidence or 0.0) >= 0.97
+
+
+@pytest.mark.parametrize(("before", "now"), [
+    ("I bought a red car", "I bought a blue car"),
+    ("My favourite colour is blue", "My sister's favourite colour is green"),
+    ("I speak French.", "I speak Polish."),
+    ("I like jazz.", "I like sushi."),
+    ("I live in Kars.", "My brother lives in Rize."),
+    ("I live in Kars.", "Maybe I live in a dream."),
+    ("I live in Kars.", "Do I live in Rize?"),
+    ("I live in Kars.", "If I lived in Rize, I would sail."),
+    ("I live in Kars.", "In 2012 I lived in Rize."),
+    ("I have a dog called Rex.", "I also have a dog called Bobo."),
+    ("Shell, 40 euros", "Shell, 42 euros"),
+    ("Kedim Boncuk.", "Kardeşimin kedisi Pamuk."),
+    ("The staging server uses port 8080.", "The build server uses port 8443."),
+    ("The server is in Oslo.", "Yesterday we had dinner in Bergen."),
+])
+def test_what_stays_true_is_never_superseded(before: str, now: str) -> None:
+    found = verdict(before, now, days=3)
+    assert found.action == "create", found
+    assert found.superseded == ()
+    assert found.reinforced is None
+
+
+def test_a_value_that_returns_needs_a_living_rival() -> None:
+    paris = old("I live in Paris.", id=1)
+    berlin = old("I live in Berlin.", id=2, days=5)
+    assert verdict(paris, "I live in Berlin.", days=5).superseded == (1,)
+    assert verdict(berlin, "I live in Paris.", days=9).superseded == (2,)
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+def test_an_agent_or_tool_never_changes_what_a_user_said(role: str) -> None:
+    user = old("The staging server uses port 8080.")
+    found = verdict(user, "The staging server uses port 8443.", days=1, role=role)
+    assert (found.action, found.relation, found.nearest) == ("create", "contradicts", 1)
+    assert found.superseded == ()
+    assert found.contradicted == (1,)
+    assert "user_message" in found.reason
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+def test_an_agent_or_tool_never_confirms_what_a_user_said(role: str) -> None:
+    user = old("The staging server uses port 8080.")
+    found = verdict(user, "The staging server uses port 8080.", role=role)
+    assert (found.action, found.reinforced) == ("create", None)
+
+
+def test_an_assistant_may_correct_itself() -> None:
+    said = old("The staging server uses port 8080.", role="assistant")
+    found = verdict(said, "The staging server uses port 8443.", days=1, role="assistant")
+    assert found.superseded == (1,)
+
+
+@pytest.mark.parametrize(("fields", "reason"), [
+    ({"flags": Flag.PINNED}, "pinned"), ({"flags": Flag.IMMUTABLE}, "immutable"),
+    ({"valid_until_ms": None, "days": 9}, "older in event time"),
+])
+def test_what_may_not_be_superseded_is_kept_beside(fields: dict[str, Any], reason: str) -> None:
+    found = verdict(old("I live in Paris.", **fields), "I live in Berlin.", days=5)
+    assert (found.action, found.relation) == ("create", "contradicts")
+    assert found.contradicted == (1,)
+    assert found.reason == reason
+
+
+def test_a_memory_that_says_more_is_kept_beside() -> None:
+    both = old("I live in Paris and I am allergic to walnuts.")
+    found = verdict(both, "I live in Berlin.", days=5)
+    assert (found.action, found.contradicted, found.reason) == ("create", (1,), "says more")
+    long = old("I live in Paris. The heating in the basement breaks down every single winter.")
+    assert verdict(long, "I live in Berlin.", days=5).reason == "says more"
+
+
+def test_an_uncertain_message_supersedes_nothing() -> None:
+    found = verdict("I live in Paris.", "I live in Berlin.", days=5, confidence=0.3)
+    assert (found.action, found.reason) == ("create", "uncertain")
+
+
+def test_every_memory_of_the_old_value_goes() -> None:
+    several = [old("I live in Paris.", id=1), old("My home is in Paris.", id=2, days=1)]
+    assert verdict(several, "I moved to Berlin.", days=5).superseded == (1, 2)
+
+
+def test_windows_that_exclude_each_other_contradict_nothing() -> None:
+    summer = old("I live in Paris.", valid_until_ms=START_MS + 10 * DAY_MS)
+    found = verdict(summer, "I live in Berlin.", days=5, valid_from_ms=START_MS + 10 * DAY_MS)
+    assert (found.action, found.relation) == ("create", None)
+
+
+# -- the same again -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("before", "now"), [
+    ("I live in Berlin.", "i live in berlin"),
+    ("I live in Berlin.", "My home is in Berlin."),
+    ("I like chess.", "I enjoy chess."),
+    ("Mesleğim hemşire.", "Hemşire olarak çalışıyorum."),
+    ("The report is due on March 17.", "The deadline for the report is March 17."),
+    ("Ada likes tea and coffee very much.", "Ada likes tea."),
+])
+def test_what_says_nothing_new_strengthens(before: str, now: str) -> None:
+    found = verdict(before, now, days=3)
+    assert (found.action, found.reinforced) == ("reinforce", 1), found
+
+
+@pytest.mark.parametrize(("before", "now"), [
+    ("I want to adopt a dog.", "I adopted a dog."),
+    ("I might move to Kars.", "I moved to Kars."),
+    ("Ada beat Bob at chess.", "Bob beat Ada at chess."),
+    ("My sister lives in Kars.", "I live in Kars."),
+    ("The gate stays open.", "The gate does not stay open."),
+    ("Köpek almak istiyorum.", "Köpek aldım."),
+])
+def test_the_same_words_meant_otherwise_are_news(before: str, now: str) -> None:
+    assert verdict(before, now).action in ("create", "supersede")
+
+
+@pytest.mark.parametrize("text", [
+    "I'm going to the dentist tomorrow", "We had a great dinner", "Shell, 40 euros",
+    "Yarın dişçiye gideceğim", "Koşuya çıktım", "Ada paid the rent",
+])
+def test_an_event_of_another_day_is_another_event(text: str) -> None:
+    assert verdict(text, text).action == "reinforce"
+    found = verdict(text, text, days=30)
+    assert (found.action, found.relation) == ("create", None) or found.relation == "elaborates"
+    assert found.reinforced is None
+
+
+@pytest.mark.parametrize("text", ["I live in Kars.", "I was born in Kars.", "Çay severim."])
+def test_a_state_told_again_is_the_same_memory(text: str) -> None:
+    assert verdict(text, text, days=30).reinforced == 1
+
+
+def test_the_same_words_wake_a_dormant_memory_and_nothing_else_does() -> None:
+    asleep = old("I live in Kars.", dormant=True)
+    assert verdict(asleep, "I live in Kars.").reinforced == 1
+    assert verdict(asleep, "My home is in Kars.").action == "create"
+    assert verdict(asleep, "I live in Rize.").rule == "new"
+
+
+def test_another_speaker_repeats_nothing() -> None:
+    found = verdict(old("I love tea."), "I love tea.", speaker="ann", name="Ann")
+    assert found.action == "create"
+
+
+# -- details --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("before", "now"), [
+    ("Ada bought a boat.", "Ada bought a boat in Kars for 9,000 euros."),
+    ("I live in Berlin.", "I live in Berlin, on the third floor of an old building."),
+    ("Mesleğim hemşire.", "Haftada dört gün küçük bir yerde hemşire olarak çalışıyorum."),
+    ("Rex limps.", "Rex limps on the left hind leg."),
+])
+def test_a_further_detail_is_tied_to_what_it_extends(before: str, now: str) -> None:
+    found = verdict(before, now, days=1)
+    assert (found.action, found.relation, found.nearest) == ("create", "elaborates", 1), found
+
+
+@pytest.mark.parametrize("text", ["", " ", "\x00\x07", "?", "…", "x" * 20_000, "💥💥"])
+def test_any_text_has_a_verdict(text: str) -> None:
+    assert verdict("I live in Paris.", text).action in ("create", "reinforce")
+    assert verdict(old(text), "I live in Paris.").action == "create"
+
+
+def test_the_order_of_candidates_does_not_matter() -> None:
+    several = [
+        old("I live in Paris.", id=1, likeness=0.5), old("I love dogs.", id=2, likeness=0.5),
+        old("I live in Rome with Ada.", id=3, likeness=0.5), old("I live.", id=4, likeness=None),
+    ]
+    found = {
+        str(verdict(list(some), "I live in Berlin now.", days=2))
+        for some in itertools.permutations(several)
+    }
+    assert len(found) == 1
+
+
+def test_without_candidates_all_is_new() -> None:
+    assert verdict([], "I live in Paris.") == Decision()
+
+
+def test_a_decision_says_what_it_did() -> None:
+    found = verdict("I live in Paris.", "I live in Berlin.", days=5)
+    assert str(found) == "supersede of 1 by rule 'value' with confidence 0.97 at likeness 0.70"
+    assert found.to_dict()["superseded"] == [1]
