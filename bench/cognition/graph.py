@@ -2,8 +2,9 @@
 
     python -m bench.cognition.graph [memories]
 
-Rows: ``graph.neighbours`` (2 hops), ``graph.edges``, a recall with and without expansion, paired,
-and PageRank over a table of edges; each beside its goal. The memories have random vectors, the
+Rows: ``graph.neighbours`` (2 hops), ``graph.edges``, ``concepts.context`` without time and with the
+default budget, a recall with and without expansion, paired, and PageRank over a table of edges;
+each beside its goal. The memories have random vectors, the
 edges random ends. Times are of the wall, the medians of many calls; a busy machine makes them
 longer.
 """
@@ -25,7 +26,7 @@ import spector
 from spector import Memory
 from spector.knowledge import Changes
 from spector.knowledge.graph import EdgeArrays, pagerank
-from spector.store.payloads import edge_columns
+from spector.store.payloads import edge_columns, encode
 
 SEED = 20261126
 DIM = 64
@@ -44,6 +45,7 @@ def main(memories: int) -> dict[str, Any]:
             ids = fill(memory, max(memories // 5, 10))
             link(memory, ids, WALK_EDGES * memories // 100_000)
             rows |= walks(memory, ids)
+            rows |= contexts(memory, ids)
         with spector.open(Path(folder, "wide"), embedder=None, dim=DIM) as memory:
             ids = fill(memory, memories)
             link(memory, ids, EDGES_OF_EACH * memories)
@@ -97,6 +99,29 @@ def walks(memory: Memory, ids: list[int]) -> dict[str, Any]:
         ),
         "graph.edges": row(times(memory.graph.edges, chosen), 0.2),
     }
+
+
+def contexts(memory: Memory, ids: list[int]) -> dict[str, Any]:
+    """What is known of five concepts with two hundred episodes each."""
+    names = tuple(f"thing {n}" for n in range(5))
+    details = encode("episode", {"objects": list(names), "tool": "grasp", "success": True})
+    changes = Changes()
+    for each in ids[:200]:
+        changes.put("payload", id=each, sort="episode", json=details)
+    memory._parts.knowledge.commit(lambda reader, now_ms: changes)
+    memory._parts.extractor.extract_from(ids[:200])
+    percept = spector.Percept(objects=names)
+    assert [each["episode_count"] for each in memory.concepts.context(percept)] == [200] * 5
+    return {
+        f"concepts.context.{budget}ms": row(
+            times(
+                lambda _, budget=budget: memory.concepts.context(percept, budget_ms=budget),
+                ids[:CALLS],
+            ),
+            goal,
+        )
+        for budget, goal in ((0, 5.0), (50, 50.0))
+    }  # fmt: skip
 
 
 def expansion(memory: Memory) -> dict[str, Any]:

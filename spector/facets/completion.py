@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from spector.arguments import parse_integer, parse_number
@@ -84,17 +84,13 @@ def concept_context(
     start = time.monotonic()
     most = parse_integer(limit, "limit", low=1)
     budget_s = parse_number(budget_ms, "budget_ms", low=0.0, high=3.6e6) / 1000.0
-    matching = ground.matching(parse_percept(percept), scope)
-    payloads = ground.payloads(matching)
-    chosen = sorted(matching, key=lambda each: (-payloads[each]["confidence"], each))[:most]
-    references = ground.references(chosen)
+    chosen = ground.surest(parse_percept(percept), scope, most)
+    counts = ground.episode_counts(chosen)
     out = []
-    for each in chosen:
-        values = payloads[each]
-        episodes = references.get(each, {}).get("episodes", ())
+    for each, values in chosen.items():
         entry: dict[str, Any] = {
             "name": values["name"], "category": values["category"],
-            "confidence": values["confidence"], "episode_count": len(episodes),
+            "confidence": values["confidence"], "episode_count": counts[each],
             "relationships": [], "properties": {}, "layer_context": [], "level": _NAMED,
         }  # fmt: skip
         out.append(entry)
@@ -104,7 +100,7 @@ def concept_context(
             _fill(entry, ground, each)
             if spent < budget_s / 2:
                 entry["level"] = _FULL
-                _renew(entry, ground, episodes)
+                _renew(entry, ground, each)
     return out
 
 
@@ -115,9 +111,10 @@ def _fill(entry: dict[str, Any], ground: Grounding, concept: int) -> None:
         _note(entry, each.code, each.name, each.text, each.values, each.confidence)
 
 
-def _renew(entry: dict[str, Any], ground: Grounding, episodes: Collection[int]) -> None:
+def _renew(entry: dict[str, Any], ground: Grounding, concept: int) -> None:
     """Put what the episodes say now in the place of stored statistics."""
-    if len(episodes) >= ENOUGH:
+    if entry["episode_count"] >= ENOUGH:
+        episodes = ground.references([concept]).get(concept, {}).get("episodes", ())
         for each in figures_of(entry["name"], ground.experiences(episodes)):
             _note(entry, each.code, each.name, each.text, each.values, certainty(each.n))
 

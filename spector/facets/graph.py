@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from spector.knowledge import Changes, KnowledgeReader, edge_row
 from spector.knowledge.graph import (
     EdgeArrays,
     Registry,
+    StoreEdges,
     activate,
     best_path,
     levels,
@@ -26,7 +27,7 @@ from spector.knowledge.graph import (
 )
 from spector.process import verb
 from spector.records import Activation, Edge, Reached, RelationKind
-from spector.store.catalog import Row, split_reserved_tags
+from spector.store.catalog import Row
 from spector.write import Memories, Named
 
 __all__ = ["Graph"]
@@ -184,9 +185,12 @@ class Graph(CompletingFacet):
         """The edges of a memory, by source, kind and target."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
         (node,) = ids_of(id, "id")
-        self._record(node)
         with self._read() as reader:
-            found = _StoreEdges(self, reader, direction, kinds).leaving([node])
+            rows = self._rows([node])  # their bytes are not needed
+            if not rows:
+                self._parts.finder.find(node)
+            edges = StoreEdges(reader, self._rows, direction, kinds, known=rows)
+            found = edges.leaving([node])
         unique = {(e.source, e.kind, e.target): e for _, e in found.get(node, ())}
         return [unique[key] for key in sorted(unique)]
 
@@ -203,7 +207,7 @@ class Graph(CompletingFacet):
         self._record(node)
         with self._read() as reader:
             return reach(
-                _StoreEdges(self, reader, direction, kinds), node,
+                StoreEdges(reader, self._rows, direction, kinds), node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
                 min_weight=parse_number(min_weight, "min_weight", low=0.0, high=1.0),
                 limit=parse_integer(limit, "limit", low=1),
@@ -219,7 +223,7 @@ class Graph(CompletingFacet):
         self._record(end)
         with self._read() as reader:
             return best_path(
-                _StoreEdges(self, reader, "out", kinds), start, end,
+                StoreEdges(reader, self._rows, "out", kinds), start, end,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
 
@@ -234,7 +238,7 @@ class Graph(CompletingFacet):
         self._record(node)
         with self._read() as reader:
             return levels(
-                _StoreEdges(self, reader, direction, kinds), node,
+                StoreEdges(reader, self._rows, direction, kinds), node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
 
@@ -249,7 +253,8 @@ class Graph(CompletingFacet):
             self._record(each)
         with self._read() as reader:
             found = activate(
-                _StoreEdges(self, reader, "both", None), start, lambda ids: _layers(reader, ids),
+                StoreEdges(reader, self._rows, "both", None), start,
+                lambda ids: _layers(reader, ids),
                 decay=parse_number(decay, "decay", low=0.0, high=1.0),
                 threshold=parse_number(threshold, "threshold", low=1e-6, high=1.0),
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
@@ -325,69 +330,6 @@ class Graph(CompletingFacet):
     def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:
         """Living memories among ids."""
         return self._parts.store.catalog.fetch(sorted(ids))
-
-
-class _StoreEdges:
-    """The edges of a store as a walk takes them: stored ones, and those of record links."""
-
-    def __init__(
-        self, graph: Graph, reader: KnowledgeReader, direction: str, kinds: Iterable[str] | None
-    ) -> None:
-        self._graph = graph
-        self._reader = reader
-        registry = Registry(reader.kinds())
-        self._symmetric = {each.name for each in registry if each.symmetric}
-        self._ways = registry.names(kinds)
-        self._direction = direction
-
-    def leaving(self, ids: Collection[int]) -> Mapping[int, Sequence[tuple[int, Edge]]]:
-        out: dict[int, list[tuple[int, Edge]]] = {}
-        kinds = None if self._ways is None else list(self._ways)
-        for edge in (*self._reader.edges(ids, kinds=kinds), *self._links(ids)):
-            way = self._way(edge.kind)
-            if edge.source in ids and way in ("out", "both"):
-                out.setdefault(edge.source, []).append((edge.target, edge))
-            if edge.target in ids and way in ("in", "both"):
-                out.setdefault(edge.target, []).append((edge.source, edge))
-        return out
-
-    def _way(self, kind: str) -> str:
-        """Which ends an edge of a kind leaves: an inverse name walks against its direction."""
-        if kind in self._symmetric:
-            return "both"
-        asked = "out" if self._ways is None else self._ways.get(kind, "")
-        if self._direction == "both" or asked == "both":
-            return "both" if asked else ""
-        if self._direction == "in":
-            return {"out": "in", "in": "out"}.get(asked, "")
-        return asked
-
-    def _links(self, ids: Collection[int]) -> list[Edge]:
-        """``supersedes`` and ``derived_from`` edges that records hold themselves."""
-        wanted = {"supersedes", "derived_from"}
-        if self._ways is not None and not wanted & set(self._ways):
-            return []
-        rows = self._graph._rows(ids)
-        pairs = [
-            (row.id, other, kind) for row in rows.values()
-            for kind, others in (
-                ("supersedes", split_reserved_tags(row.tags).supersedes),
-                ("derived_from", row.parents),
-            )
-            for other in others
-        ]  # fmt: skip
-        if not pairs:
-            return []
-        others = {other for _, other, _ in pairs} - set(rows)
-        living = {**rows, **self._graph._rows(others)}
-        return [
-            Edge(
-                source=newer, target=older, kind=kind, created_at=from_ms(rows[newer].recorded_ms),
-                origin="parents" if kind == "derived_from" else "supersedes",
-            )
-            for newer, older, kind in pairs
-            if older in living and living[older].user_id == rows[newer].user_id
-        ]  # fmt: skip
 
 
 def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from spector.clock import from_ms
 from spector.facets.base import Facet
 from spector.knowledge import (
@@ -21,7 +23,7 @@ from spector.knowledge import (
     references_of,
 )
 from spector.knowledge.graph import Registry
-from spector.layout import Category, Flag
+from spector.layout import MUTABLE_DTYPE, Category, Flag
 from spector.records import Percept, Statistic
 from spector.store.catalog import Scope
 from spector.write import Prepared
@@ -34,16 +36,21 @@ class Grounding(Facet):
 
     def experiences(self, ids: Iterable[int]) -> list[Experience]:
         """The living episodes among ids, with their details."""
-        living = self._living(dict.fromkeys(ids))
+        asked = list(dict.fromkeys(ids))
         with self._read() as reader:
-            details = reader.payloads(living, "episode")
-            observed = reader.payloads(living, "observed")
+            rows = self._parts.store.catalog.fetch(asked)  # the bytes of vectors are not needed
+            details = reader.payloads(list(rows), "episode")
+            observed = reader.payloads(list(rows), "observed")
+        headers = {
+            each: np.frombuffer(row.mutable, MUTABLE_DTYPE)[0] for each, row in rows.items()
+        }
         return [
             Experience(
-                each, record.event_ms, record.importance, details.get(each, {}),
-                observed.get(each, {}).get("novelty"), bool(record.flags & Flag.CONSOLIDATED),
+                each, rows[each].event_ms, float(headers[each]["importance"]),
+                details.get(each, {}), observed.get(each, {}).get("novelty"),
+                bool(int(headers[each]["flags"]) & Flag.CONSOLIDATED),
             )
-            for each, record in living.items()
+            for each in asked if each in rows
         ]  # fmt: skip
 
     def statistics(self, concepts: Collection[int]) -> dict[int, list[Statistic]]:
@@ -104,7 +111,23 @@ class Grounding(Facet):
         self._parts.updater.restate(old.id, figure.text, changes)
 
     def matching(self, percept: Percept, scope: Scope) -> list[int]:
-        """Concepts of a percept: objects and people by name, the goal by its tokens."""
+        """Active concepts of a percept: objects and people by name, the goal by its tokens."""
+        return self.active(self.named(percept, scope), scope)
+
+    def surest(self, percept: Percept, scope: Scope, most: int) -> dict[int, dict[str, Any]]:
+        """The same, with their fields: the ``most`` surest ones, of equals the older."""
+        payloads = self.payloads(self.named(percept, scope))
+        order = sorted(payloads, key=lambda each: (-payloads[each]["confidence"], each))
+        chosen: dict[int, dict[str, Any]] = {}
+        for each in order:  # records are read one by one: most names have few concepts
+            if len(chosen) == most:
+                break
+            if self.active([each], scope):
+                chosen[each] = payloads[each]
+        return chosen
+
+    def named(self, percept: Percept, scope: Scope) -> list[int]:
+        """Concepts with the names of a percept, whether they are active or not."""
         names = [*percept.objects, *percept.people]
         if percept.goal:
             names += [percept.goal, *normalized_tokens(percept.goal)]
@@ -112,8 +135,12 @@ class Grounding(Facet):
             found = {
                 each for name in names for each in concepts_named(reader, name, scope=scope.user_id)
             }
+        return sorted(found)
+
+    def active(self, concepts: Iterable[int], scope: Scope) -> list[int]:
+        """Those that recalls may show."""
         return [
-            each for each, record in self._living(sorted(found), scope).items()
+            each for each, record in self._living(concepts, scope).items()
             if not record.flags & (Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
         ]
 
@@ -121,6 +148,11 @@ class Grounding(Facet):
         """Layer -> memories, of each concept."""
         with self._read() as reader:
             return references_of(reader, concepts)
+
+    def episode_counts(self, concepts: Collection[int]) -> dict[int, int]:
+        """How many episodes each concept refers to."""
+        with self._read() as reader:
+            return {each: reader.reference_count(each, "episodes") for each in concepts}
 
     def payloads(self, concepts: Collection[int]) -> dict[int, dict[str, Any]]:
         """The fields of concepts."""

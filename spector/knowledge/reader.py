@@ -91,6 +91,11 @@ class RunReader:
         """The greatest id that a memory or an item was given so far."""
         return last_id_of(self._db)
 
+    def reference_count(self, concept: int, layer: str) -> int:
+        """How many memories of a layer a concept refers to."""
+        wanted = {"kind": f"reference:{layer}", "a": concept}
+        return count_of(self._db, _LINK, wanted) - count_of(self._db, _LINK, wanted | {"n": None})
+
     def mentioning_after(self, after_id: int, limit: int) -> list[int]:
         """The first memories after an id that mention an entity, ascending."""
         return mentioning_after(self._db, after_id, limit) if self.holds_any else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.knowledge.graph.activation import activate
 from spector.knowledge.graph.adjacency import Adjacency, ListedEdges
+from spector.knowledge.graph.edges import StoreEdges
 from spector.knowledge.graph.pagerank import EdgeArrays, pagerank, scaled
 from spector.knowledge.graph.registry import BUILTIN_KINDS, Registry
 from spector.knowledge.graph.traversal import best_path, levels, reach
@@ -14,6 +15,7 @@ __all__ = [
     "EdgeArrays",
     "ListedEdges",
     "Registry",
+    "StoreEdges",
     "activate",
     "best_path",
     "levels",

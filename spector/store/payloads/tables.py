@@ -7,6 +7,7 @@ every proof about tables runs over the list of them.
 
 from __future__ import annotations
 
+import itertools
 import json
 import zlib
 from collections.abc import Mapping, Sequence
@@ -51,9 +52,17 @@ class PayloadTable:
     unique: tuple[tuple[tuple[str, ...], str], ...] = ()
     #: of the columns, in their order
     names: tuple[str, ...] = field(init=False)
+    #: types that the values of a row may have together, and where among them JSON stands
+    types: frozenset[tuple[type, ...]] = field(init=False, repr=False, compare=False)
+    json_at: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple([each.name for each in self.columns]))
+        kinds = [(each.kind, type(None)) if each.optional else (each.kind,)
+                 for each in self.columns]  # fmt: skip
+        object.__setattr__(self, "types", frozenset(itertools.product(*kinds)))
+        json_at = tuple(n for n, each in enumerate(self.columns) if each.json)
+        object.__setattr__(self, "json_at", json_at)
 
     @property
     def owners(self) -> tuple[str, ...]:
@@ -110,8 +119,10 @@ class PayloadTable:
     def seal_of(self, values: Sequence[Any]) -> int:
         """CRC-32 over a row's values as they are stored, each with its length."""
         # numbers as Python writes them back exactly
-        texts = [each if isinstance(each, str) else repr(each) for each in (self.name, *values)]
-        line = "|".join([f"{len(text)}:{text}" for text in texts])  # a list: every row comes here
+        line = f"{len(self.name)}:{self.name}"
+        for each in values:
+            text = each if type(each) is str else repr(each)
+            line += f"|{len(text)}:{text}"
         return zlib.crc32(line.encode("utf-8", "surrogatepass"))
 
     def problem_of(self, values: Sequence[Any]) -> str | None:
@@ -135,7 +146,11 @@ class PayloadTable:
             stored: Values in the order of the columns, seal last.
         """
         values, seal = tuple(stored[:-1]), stored[-1]
-        problem = self.problem_of(values)
+        problem = None
+        if tuple(map(type, values)) not in self.types or any(
+            values[n] is not None and not _is_object(values[n]) for n in self.json_at
+        ):
+            problem = self.problem_of(values)
         if problem is None and seal != self.seal_of(values):
             problem = "its seal does not match its values"
         return dict(zip(self.names, values, strict=True)), problem

@@ -18,7 +18,7 @@ from spector.knowledge.induction import (
     named_after,
     plan_extraction,
 )
-from spector.layout import HEADER_BYTES, RECORD_DTYPE, Category, Flag
+from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, Category, Flag
 from spector.process import managed
 from spector.providers import embedded
 from spector.records import MemoryRecord
@@ -26,7 +26,6 @@ from spector.store.core import Store, current_image
 from spector.write.changing import Change
 from spector.write.context import WriteContext
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared, UnpreparedError
-from spector.write.row_state import current_bytes
 
 __all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines", "vector_field"]
 
@@ -162,7 +161,7 @@ class ConceptExtractor:
             return left
         store = self._parts.router.durable_store()
         asleep = sum(
-            bool(int(current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]["flags"]) & Flag.DORMANT)
+            bool(int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"]) & Flag.DORMANT)
             for row in store.catalog.fetch(ids).values()
         )
         return max(0, left + asleep)
