@@ -45,6 +45,7 @@ _HOMES = {
         " MiniLMEmbedder OpenAIEmbedder OpenAILLM PromotionSource Summarizer",
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
+    "spector.records.decision": "Decision",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
     "spector.records.knowledge": "Episode Percept PromotionCandidate",

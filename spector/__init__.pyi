@@ -243,6 +243,9 @@ from spector.records import (
     CompactionReport as CompactionReport,
 )
 from spector.records import (
+    Decision as Decision,
+)
+from spector.records import (
     Density as Density,
 )
 from spector.records import (

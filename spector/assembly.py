@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal
 
@@ -28,6 +28,7 @@ from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
+from spector.observe import Settling
 from spector.parts import Access, Lifetime, Parts
 from spector.process import Calls, drop_all_caches, entry
 from spector.providers import (
@@ -44,7 +45,7 @@ from spector.providers import (
 )
 from spector.recall import Recaller
 from spector.records import Purged
-from spector.search import Listing, Searcher
+from spector.search import Listing, Neighbours, Searcher
 from spector.search.evidence import Probes
 from spector.session import Keeping, Sessions, SessionTools
 from spector.sleep import ReflectDaemon, Sleeper
@@ -182,7 +183,7 @@ def _make_parts(
         config=config, dim=store.dim, speakers=Speakers(speaker_opening),
     )
     note_writes = daemon.note_writes
-    writer = Writer(context, expect=searcher.expect, note_writes=note_writes)
+    writer = _writer(context, searcher, note_writes)
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
     updater = Updater(context, writer, note_writes=note_writes)
@@ -223,6 +224,16 @@ def _make_parts(
         series=SeriesWriter(context, writer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, writer, vectors, root=root, config=config),
+    )
+
+
+def _writer(
+    context: WriteContext, searcher: Searcher, note_writes: Callable[[int], None]
+) -> Writer:
+    """The writer of new memories, which settles what they supersede where that is left open."""
+    return Writer(
+        context, expect=searcher.expect, note_writes=note_writes,
+        settler=Settling(Neighbours(searcher), context.config.observe),
     )
 
 

@@ -83,8 +83,8 @@ class Memory(Verbs):
             parents: the memories that this one was made from; kept as ids only.
             supersedes: the memory or memories that this one replaces. Their validity ends in the
                 same commit when this one's begins: recall leaves them out, except as of an earlier
-                time, and :meth:`history` has them. To correct what never was true, use
-                :meth:`update`.
+                time, and :meth:`history` has them. "auto" replaces what the text surely contradicts
+                (see ``record.decision``). To correct what never was true, use :meth:`update`.
             aliases: up to 32 names of what it is about. A cue that is little more than one of them
                 (a typo is allowed in longer names) finds it first. Kept as ``metadata["aliases"]``.
 

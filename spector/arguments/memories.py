@@ -315,8 +315,8 @@ def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
     ids = _ids_of(superseded)
     if ids is None or len(ids) > config.max_tags:
         raise InvalidInputError(
-            f"supersedes must be a record id, or at most {config.max_tags} of them",
-            hint="write it like supersedes=hit.id",
+            f"supersedes must be a record id, at most {config.max_tags} of them, or \"auto\"",
+            hint='write it like supersedes=hit.id, or supersedes="auto"',
         )
     return tuple(dict.fromkeys(ids))
 

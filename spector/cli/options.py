@@ -183,6 +183,11 @@ def record_id(text: str) -> int:
     return int(text)
 
 
+def superseded_id(text: str) -> int | str:
+    """The id of a record, or "auto"."""
+    return text if text == "auto" else record_id(text)
+
+
 def unit(text: str) -> float:
     """A number in 0..1."""
     return _number(text, 0.0, 1.0)

@@ -38,6 +38,7 @@ from spector.knowledge.entities import (
 from spector.knowledge.facts import (
     FactToAdd,
     checked_part,
+    contradiction,
     fact_steps,
     is_single_valued,
     plan_fact,
@@ -98,6 +99,7 @@ __all__ = [
     "concept_text",
     "concepts_named",
     "concepts_with",
+    "contradiction",
     "decode",
     "derived_of",
     "edge_row",

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
+from spector.records.decision import Decision
 
 __all__ = [
     "ALIAS_CHARS", "MOST_ALIASES", "NOT_GIVEN", "MemoryRecord", "aliases_in", "make_records",
@@ -83,6 +84,8 @@ class MemoryRecord:
     superseded_by: tuple[int, ...] = ()
     #: the end of validity it was given (None: none) if a successor has set another, else ()
     own_until_ms: tuple[int | None, ...] = ()
+    #: what ``remember(supersedes="auto")`` decided; only on the record that it returns
+    decision: Decision | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"MemoryRecord(id={self.id}, tier={self.tier!r}, text={shortened(self.text)!r})"

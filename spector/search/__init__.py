@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from spector.search.listing import TRUSTED_S, Listing
+from spector.search.neighbours import Neighbour, Neighbours, Slot
 from spector.search.searcher import Searcher
 
 __all__ = [
     "TRUSTED_S",
     "Listing",
+    "Neighbour",
+    "Neighbours",
     "Searcher",
+    "Slot",
 ]

@@ -155,6 +155,18 @@ class Searcher:
 
         return self._answers([request], make)[0]
 
+    def look(
+        self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], HitList]
+    ) -> HitList:
+        """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours.
+        """
+
+        def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
+            plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
+            return find(plan, self._by_score)
+
+        return self._answers([request], make)[0]
+
     def expect(self, texts: Iterable[str]) -> None:
         """Make ready for texts that are about to be written; see `Standing.expect`."""
         self._standing.expect(texts)

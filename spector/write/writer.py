@@ -6,19 +6,21 @@ Every write goes through one transaction of the store that keeps the record's ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.arguments import parse_callback
 from spector.errors import InvalidInputError, SpectorError
+from spector.knowledge import Changes
 from spector.language.statements import Opening, may_be_instruction, speaker_in, words_of
 from spector.layout import CERTAIN
 from spector.messages import reading, refuse_unknown
 from spector.process import each_elsewhere
 from spector.records import MemoryRecord
 from spector.store.core import Store, Transaction
+from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -39,8 +41,22 @@ from spector.write.speakers import draft_words, name_speakers, with_room
 
 __all__ = ["Writer"]
 
+#: called with the transaction and the ids of its memories before the commit
+Then = Callable[[Transaction, list[int]], None]
 #: called with (stored so far, total or None)
 Progress = Callable[[int, int | None], None]
+
+
+class Settler(Protocol):
+    """Decides what drafts with ``settles`` supersede."""
+
+    def runs(self, drafts: Sequence[Draft]) -> Iterable[Sequence[Draft]]:
+        """Drafts in their order, cut before each that may supersede one before it."""
+
+    def settle(
+        self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None, now_ms: int
+    ) -> Changes:
+        """Decide for drafts, with no other writer until they are stored; the rows to add."""
 
 
 class Writer:
@@ -49,13 +65,15 @@ class Writer:
     Args:
         expect: called with the texts of possible instructions before they are stored.
         note_writes: called with the number of memories after they are stored.
+        settler: decides what drafts supersede that leave it open.
     """
 
     def __init__(
         self, parts: WriteContext, *, expect: Callable[[Iterable[str]], None],
-        note_writes: Callable[[int], None],
+        note_writes: Callable[[int], None], settler: Settler | None = None,
     ) -> None:
         self._parts = parts
+        self._settler = settler
         self._expect = expect
         self._note_writes = note_writes
 
@@ -80,9 +98,11 @@ class Writer:
             total = len(items) if isinstance(items, Sized) else None
         out: list[MemoryRecord] = []
         batch: list[Draft] = []
+        taken = 0
 
         def commit() -> None:
-            out.extend(self.store(batch))
+            for run in self._runs(batch):
+                out.extend(self.store(run))
             batch.clear()
             if progress is not None:
                 progress(len(out), total)
@@ -90,16 +110,23 @@ class Writer:
         try:
             for item in each_elsewhere(items):  # an error of the iterator passes through
                 batch.append(self._draft_with(item, common))
+                taken += 1
                 if len(batch) == self._parts.config.batch_records:
                     commit()
             if batch:
                 commit()
         except SpectorError as error:
             error.add_note(
-                f"item {len(out) + len(batch)} or later failed; the first {len(out)} are stored"
+                f"item {taken} or later failed; the first {len(out)} are stored"
             )
             raise
         return out
+
+    def _runs(self, drafts: list[Draft]) -> Iterable[Sequence[Draft]]:
+        """Drafts as they are committed: in one go, unless one may supersede another of them."""
+        if self._settler is None or not any(each.settles for each in drafts):
+            return [drafts]
+        return self._settler.runs(drafts)
 
     def _draft_with(self, item: Any, common: Mapping[str, Any]) -> Draft:
         """The draft of one of many; ``common`` fields apply where it has none of its own."""
@@ -154,10 +181,11 @@ class Writer:
         for n, tier in enumerate(tiers):
             by_store.setdefault(tier.store, []).append(n)
         openings = self._parts.speakers.openings(drafts)
-        if not openings:
+        settles = any(draft.settles for draft in drafts)
+        if not openings and not settles:
             vectors = vectors_of(self._parts, drafts, tiers, list(map(draft_words, drafts)))
             importance = [importance_of(self._parts, draft) for draft in drafts]
-            return self._store_all(by_store, drafts, tiers, importance, vectors, {})
+            return self._store_all(by_store, drafts, tiers, importance, vectors, {}, {})
         with self._parts.exclusive():
             names, earlier = self._read(by_store, drafts, openings)
             seen = [store.head.change_seq for store in by_store]
@@ -169,11 +197,41 @@ class Writer:
                 # those of earlier memories: writers do not wait for an embedder
                 names, earlier = self._read(by_store, drafts, openings)
             name_speakers(drafts, names, self._parts.config)
+            ties = self._settle(by_store, drafts, vectors) if settles else {}
+            gone = {each for draft in drafts for each in draft.supersedes}
+            for each in earlier.values():
+                for record_id in gone & each.keys():
+                    del each[record_id]
             to_name = {
                 store: namings(store, self._parts.router, each, self._parts.config)
                 for store, each in earlier.items()
             }
-            return self._store_all(by_store, drafts, tiers, importance, vectors, to_name)
+            return self._store_all(
+                by_store, drafts, tiers, importance, vectors, to_name, ties
+            )
+
+    def _settle(
+        self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
+        vectors: NDArray[np.float32] | None,
+    ) -> dict[Store, Then]:
+        """Decide what drafts of the durable store supersede; what their commit adds, by store."""
+        store = self._parts.router.durable_store()
+        ours = by_store.get(store, [])
+        members = [n for n in ours if not self._parts.router[drafts[n].tier].volatile]
+        if self._settler is None or not members:
+            return {}
+        changes = self._settler.settle(
+            [drafts[n] for n in members], None if vectors is None else vectors[members],
+            self._parts.clock.now_ms(),
+        )
+
+        def put_ties(tx: Transaction, ids: list[int]) -> None:
+            made = dict(zip(ours, ids, strict=True))
+            make_tables(tx.connection)
+            for table, row in changes.resolved({n: made[e] for n, e in enumerate(members)}, ()):
+                put_rows(tx.connection, table, [row])
+
+        return {store: put_ties} if changes else {}
 
     def _read(
         self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
@@ -196,11 +254,12 @@ class Writer:
         self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
         tiers: Sequence[TierStore], importance: Sequence[float],
         vectors: NDArray[np.float32] | None, to_name: Mapping[Store, Sequence[Naming]],
+        ties: Mapping[Store, Then],
     ) -> list[MemoryRecord]:
         if len(by_store) == 1:
             store, = by_store
             return self._store_batch(
-                store, drafts, tiers, importance, vectors, to_name.get(store, ())
+                store, drafts, tiers, importance, vectors, to_name.get(store, ()), ties.get(store)
             )
         out: dict[int, MemoryRecord] = {}
         with self._parts.exclusive():  # a refusal comes before the first store has anything
@@ -213,7 +272,7 @@ class Writer:
                 records = self._store_batch(
                     store, [drafts[n] for n in members], [tiers[n] for n in members],
                     [importance[n] for n in members], None if vectors is None else vectors[members],
-                    to_name.get(store, ()),
+                    to_name.get(store, ()), ties.get(store),
                 )
                 out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
@@ -231,7 +290,7 @@ class Writer:
 
     def store_with(
         self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None,
-        importance: Sequence[float], then: Callable[[Transaction, list[int]], None],
+        importance: Sequence[float], then: Then,
     ) -> list[MemoryRecord]:
         """Store drafts of the durable store, embedded before, with what ``then`` adds."""
         tiers = [self._parts.router[draft.tier] for draft in drafts]
@@ -246,7 +305,7 @@ class Writer:
         importance: Sequence[float],
         vectors: NDArray[np.float32] | None,
         to_name: Sequence[Naming],
-        then: Callable[[Transaction, list[int]], None] | None = None,
+        then: Then | None = None,
     ) -> list[MemoryRecord]:
         """Store drafts of one store in one commit.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spector.cli.options import (
     add_embedder,
@@ -22,14 +22,17 @@ from spector.cli.options import (
     given_fields,
     open_store,
     positive_int,
-    record_id,
     scopes,
+    superseded_id,
 )
 from spector.cli.output import Console, clean
 from spector.cli.streams import input_blocks, input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
 from spector.importers import FORMATS, Message, detect_format, iter_messages
 from spector.messages import counted
+
+if TYPE_CHECKING:
+    import spector
 
 __all__ = ["add_import", "add_remember"]
 
@@ -45,8 +48,9 @@ def add_remember(commands: Any) -> None:
     parser.add_argument("--tier", help="episodic (default), semantic, procedural")
     parser.add_argument("--pin", action="store_true", help="exempt it from fading")
     parser.add_argument(
-        "--supersedes", metavar="ID", action="append", type=record_id,
-        help="it replaces this memory, which is kept as history (repeatable)",
+        "--supersedes", metavar="ID", action="append", type=superseded_id,
+        help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
+        " contradicts",
     )
     _add_durability(parser)
     add_scopes(parser)
@@ -72,9 +76,10 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
             hint="choose episodic, semantic or procedural",
         )
     fields = given_fields(args)
-    for name in ("tier", "supersedes"):
-        if getattr(args, name) is not None:
-            fields[name] = getattr(args, name)
+    if args.tier is not None:
+        fields["tier"] = args.tier
+    if args.supersedes is not None:
+        fields["supersedes"] = "auto" if args.supersedes == ["auto"] else args.supersedes
     if args.pin:
         fields["pinned"] = True
     with open_store(args, create=True, durability=args.durability) as memory:
@@ -84,8 +89,18 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
     console.say(
         f"remembered {record.id} ({record.tier}, importance {record.importance:.2f})"
         + (f", instead of {instead}" if instead else "")
+        + _beside(record)
     )
     return 0
+
+
+def _beside(record: spector.MemoryRecord) -> str:
+    """What a new memory contradicts and does not replace, and why."""
+    decision = record.decision
+    if decision is None or not decision.contradicted:
+        return ""
+    others = ", ".join(map(str, decision.contradicted))
+    return f"; it contradicts {others}" + (f" ({decision.reason})" if decision.reason else "")
 
 
 def add_import(commands: Any) -> None:

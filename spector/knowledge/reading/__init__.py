@@ -7,7 +7,11 @@ from spector.knowledge.reading.texts import (
     is_user_said,
     plan_reading,
     read_text,
+    statement_of_fact,
     with_names,
 )
 
-__all__ = ["Reading", "is_user_said", "plan_reading", "read_text", "with_names"]
+__all__ = [
+    "Reading", "is_user_said", "plan_reading", "read_text", "statement_of_fact",
+    "with_names",
+]

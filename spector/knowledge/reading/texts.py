@@ -35,7 +35,10 @@ from spector.language.frames import Statement, compare, extract, normal_value
 from spector.language.words import folded
 from spector.records import MemoryRecord
 
-__all__ = ["Reading", "Stated", "is_user_said", "plan_reading", "read_text", "with_names"]
+__all__ = [
+    "Reading", "Stated", "is_user_said", "plan_reading", "read_text",
+    "statement_of_fact", "with_names",
+]
 
 #: entities of one text
 MOST_ENTITIES: Final = 8
@@ -243,7 +246,7 @@ def _settle(
     rows = _rivals(reader, memory.user_id or "", new)
     gone: list[int] = []
     for row in rows:
-        verdict = compare([_statement_of(row)], new, memory.text)
+        verdict = compare([statement_of_fact(row)], new, memory.text)
         if verdict.kind == "none":
             continue
         sources = reader.sources([row["id"]]).get(row["id"], ())
@@ -281,7 +284,7 @@ def _may_change(memory: MemoryRecord, found: Mapping[int, MemoryRecord]) -> bool
     return not any(is_user_said(each.role) for each in found.values())
 
 
-def _statement_of(row: Mapping[str, Any]) -> Statement:
+def statement_of_fact(row: Mapping[str, Any]) -> Statement:
     """A fact that is kept, as a statement."""
     said = row["json"]
     polarity = said.get("polarity", True)

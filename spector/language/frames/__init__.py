@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
-from spector.language.frames.predicates import ONE_VALUED, is_single_valued, names_of_predicate
+from spector.language.frames.predicates import (
+    ONE_VALUED,
+    SLOTS,
+    is_single_valued,
+    names_of_predicate,
+    predicate_of,
+)
 from spector.language.frames.statement import (
     AGENT,
     USER,
@@ -18,6 +24,7 @@ __all__ = [
     "AGENT",
     "NO_CONFLICT",
     "ONE_VALUED",
+    "SLOTS",
     "USER",
     "Modality",
     "Statement",
@@ -28,6 +35,7 @@ __all__ = [
     "is_single_valued",
     "names_of_predicate",
     "normal_value",
+    "predicate_of",
     "values_differ",
     "verdicts",
 ]

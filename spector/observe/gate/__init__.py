@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from spector.observe.gate.bands import calibrated
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
+from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
+from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
 from spector.observe.gate.wording import Wording, same_particulars
@@ -12,8 +14,10 @@ from spector.records import Decision
 
 __all__ = [
     "Candidate",
+    "Comparer",
     "Decision",
     "Incoming",
+    "Settler",
     "Wording",
     "calibrated",
     "candidate_of",

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
+from spector.config import ObserveConfig
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.settings import ObserveConfig
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.wording import Wording, same_particulars
 from spector.records import Decision

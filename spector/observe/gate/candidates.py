@@ -6,9 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from spector.language.frames import Statement, extract
-from spector.language.statements import USERS
-from spector.language.words import plain
-from spector.observe.gate.trust import data_source_of, speaker_of
+from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
 from spector.records import MemoryRecord
 
 __all__ = ["Candidate", "Incoming", "candidate_of", "statements_in"]
@@ -81,7 +79,8 @@ def candidate_of(
             single_valued=single_valued,
         )  # fmt: skip
     return Candidate(
-        record=record, said=words, statements=statements, speaker=speaker_of(record),
+        record=record, said=words, statements=statements, 
+        speaker=speaker_of(words, record.role, record.speaker),
         data_source=data_source
         or data_source_of(record.role, record.source, record.speaker),
         likeness=likeness, is_knowledge=is_knowledge, is_dormant=is_dormant,
@@ -93,7 +92,7 @@ def statements_in(
     single_valued: Collection[str] = (),
 ) -> tuple[Statement, ...]:
     """What a message states; "I" is its speaker where he has a name of his own."""
-    name = None if speaker is None or speaker == role or plain(speaker) in USERS else speaker
+    name = name_of_speaker(said, role, speaker)
     return extract(
         said, speaker=name, role=role or "user", reference_time=event_ms,
         single_valued=single_valued,

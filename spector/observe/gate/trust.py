@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from spector.language.statements import ASSISTANTS, USERS, reads_like_a_role
+from spector.language.frames import SLOTS, predicate_of
+from spector.language.statements import ASSISTANTS, USERS, reads_like_a_role, speaker_opening
 from spector.language.words import plain
-from spector.records import MemoryRecord
 
-__all__ = ["data_source_of", "may_supersede", "speaker_of"]
+__all__ = ["data_source_of", "may_supersede", "name_of_speaker", "speaker_of"]
+
+#: open a text as a name does, and name what follows instead of who speaks
+_LABELS: Final = frozenset(
+    """correction corrections update updated edit edited note notes reminder ps fyi tldr important
+    info fact todo question answer title subject re summary duzeltme guncelleme not hatirlatma
+    onemli bilgi ozet soru cevap konu""".split()
+)
 
 #: roles of a message -> the class of its origin
 _ROLES: Final = {
@@ -42,9 +49,24 @@ def data_source_of(
     return "tool" if reads_like_a_role(name) else "user_message"
 
 
-def speaker_of(record: MemoryRecord) -> str:
-    """The one who speaks in a memory, as names are compared; "" for the user himself."""
-    name = plain(record.speaker or "").strip()
+def name_of_speaker(text: str, role: str | None, speaker: str | None) -> str | None:
+    """The name of the one who speaks, where it is not his role; a text may open with it.
+
+    Args:
+        speaker: as the metadata name him, or the role.
+    """
+    if speaker is not None and speaker != role:
+        return None if plain(speaker).strip() in USERS else speaker
+    opening = None if role is not None else speaker_opening(text)
+    if opening is None or opening.role or not opening.proper:
+        return None
+    is_label = opening.folded in _LABELS or predicate_of(opening.name)[0] in SLOTS
+    return None if is_label else opening.name
+
+
+def speaker_of(text: str, role: str | None, speaker: str | None) -> str:
+    """The one who speaks, as names are compared; "" for the user himself."""
+    name = plain(name_of_speaker(text, role, speaker) or speaker or role or "").strip()
     return "" if name in USERS else name
 
 

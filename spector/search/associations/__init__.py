@@ -8,8 +8,12 @@ from spector.search.associations.expansion import (
 from spector.search.associations.modifiers import (
     ASSOCIATIVE,
 )
+from spector.search.associations.reading import (
+    knowledge_of,
+)
 
 __all__ = [
     "ASSOCIATIVE",
     "Associations",
+    "knowledge_of",
 ]

@@ -21,7 +21,7 @@ __all__ = ["append_batch", "records_of"]
 #: columns of the catalog's record table with the name of a draft's field
 _RECORD = ("valid_from_ms", "valid_until_ms", "session_id", "agent_id", "user_id")
 #: fields of `MemoryRecord` with the name of a draft's field
-_VIEW = ("text", "tags", *_RECORD, "role", "source", "parents")
+_VIEW = ("text", "tags", *_RECORD, "role", "source", "parents", "decision")
 
 
 def append_batch(

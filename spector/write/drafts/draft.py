@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.language.statements import may_instruct
 from spector.layout import Category, Modality
 from spector.messages import hint_for_argument, reading, shown
-from spector.records import NOT_GIVEN, Hit, MemoryRecord
+from spector.records import NOT_GIVEN, Decision, Hit, MemoryRecord
 from spector.store.catalog import link_tags
 
 __all__ = [
@@ -69,7 +69,7 @@ class MemoryFields(TypedDict, total=False):
     modality: str | int | None
     role: str | None
     parents: Memories | None
-    supersedes: Memories | None
+    supersedes: Memories | Literal["auto"] | None
     aliases: str | Iterable[str] | None
 
 
@@ -118,6 +118,16 @@ class Draft:
     growth: float = 1.0
     #: recalls leave it out unless they ask for statistics
     auxiliary: bool = False
+    #: what it supersedes is found out when it is stored
+    settles: bool = False
+    decision: Decision | None = None
+
+    def decide(self, decision: Decision) -> None:
+        """Supersede what was decided; the record that the caller gets says so."""
+        self.decision = decision
+        if decision.superseded:
+            self.supersedes = decision.superseded
+            self.tags = (*self.tags, *link_tags(decision.superseded))
 
 
 def make_draft(
@@ -154,6 +164,9 @@ def make_draft(
         for name, value in fields.items():
             if value is not None:
                 about.name = name
+                if name == "supersedes" and isinstance(value, str) and value == "auto":
+                    parsed["settles"] = True
+                    continue
                 key, parse = _PARSERS[name]
                 parsed[key] = parse(value, name, config, dim)
     if "metadata" in parsed:

@@ -1,0 +1,88 @@
+"""Finds and reads what a new memory is compared with; the gate itself knows no store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import ObserveConfig
+from spector.knowledge.reading import statement_of_fact
+from spector.layout import Flag
+from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
+from spector.observe.gate.trust import data_source_of, speaker_of
+from spector.records import notes_of
+from spector.search import Neighbour, Neighbours
+
+__all__ = ["Comparer"]
+
+#: memories that are looked at where bands of likeness decide
+_OF_BANDS: Final = 8
+
+
+class Comparer:
+    """Reads what a message states and finds the memories that it may concern."""
+
+    def __init__(self, neighbours: Neighbours, config: ObserveConfig) -> None:
+        self._neighbours = neighbours
+        self._config = config
+
+    def registered(self) -> frozenset[str]:
+        """Predicates that callers registered as having one value at a time."""
+        return self._neighbours.predicates()
+
+    def incoming(
+        self, text: str, *, event_ms: int, role: str | None = None, speaker: str | None = None,
+        source: str | None = None, said: str | None = None, data_source: str | None = None,
+        confidence: float | None = None, importance: float = 0.5,
+        valid_from_ms: int | None = None, valid_until_ms: int | None = None,
+        single_valued: Collection[str] = (),
+    ) -> Incoming:
+        """A new memory, read: what it states, who says it, from where."""
+        words = text if said is None else said
+        return Incoming(
+            text=text, said=words, event_ms=event_ms,
+            statements=statements_in(
+                words, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
+            ),
+            speaker=speaker_of(words, role, speaker),
+            data_source=data_source or data_source_of(role, source, speaker),
+            confidence=1.0 if confidence is None else confidence, importance=importance,
+            valid_from_ms=valid_from_ms, valid_until_ms=valid_until_ms,
+        )  # fmt: skip
+
+    def candidates(
+        self, new: Incoming, vector: NDArray[np.float32] | None, *, user_id: str | None,
+        now_ms: int, single_valued: Collection[str] = (),
+    ) -> list[Candidate]:
+        """The memories of the same scope that the gate compares with a new one."""
+        bands = self._config.gate_by == "bands"
+        found = self._neighbours.find(
+            new.said, vector, user_id=user_id, now_ms=now_ms,
+            slots=[(each.subject, each.predicate) for each in new.statements],
+            count=_OF_BANDS if bands else self._config.gate_neighbours,
+        )
+        if bands:
+            near = sorted(found, key=lambda each: (-(each.likeness or -1.0), each.id))
+            found = near[:_OF_BANDS]
+        return [_read(each, single_valued) for each in found]
+
+
+def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:
+    observed = near.observed or {}
+    return candidate_of(
+        near.record, said=_said(near), data_source=observed.get("data_source"),
+        statements=None if near.fact is None else (statement_of_fact(near.fact),),
+        likeness=near.likeness, is_knowledge=bool(near.sorts),
+        is_dormant=Flag.DORMANT in near.record.flags, single_valued=single_valued,
+    )
+
+
+def _said(near: Neighbour) -> str:
+    """The words of a memory without its annotations."""
+    text = near.record.text
+    for note in sorted(notes_of(near.observed), key=lambda each: -each.start):
+        text = text[: note.start] + text[note.end :]
+    return text

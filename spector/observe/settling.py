@@ -1,0 +1,51 @@
+"""The gate of ``remember(supersedes="auto")``, loaded by the first memory that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import ObserveConfig
+from spector.knowledge import Changes
+from spector.search import Neighbours
+from spector.write import Draft
+
+if TYPE_CHECKING:
+    from spector.observe.gate import Settler
+
+__all__ = ["Settling"]
+
+
+class Settling:
+    """Decides which memories drafts supersede; rules of language are loaded at first use.
+
+    See :class:`spector.observe.gate.Settler`.
+    """
+
+    def __init__(self, neighbours: Neighbours, config: ObserveConfig) -> None:
+        self._neighbours = neighbours
+        self._config = config
+        self._made: Settler | None = None
+
+    def runs(self, drafts: Sequence[Draft]) -> Iterable[Sequence[Draft]]:
+        """Drafts in their order, cut before each that may supersede one before it."""
+        return self._settler().runs(drafts)
+
+    def settle(
+        self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None, now_ms: int
+    ) -> Changes:
+        """Decide for drafts, with no other writer until they are stored; the rows to add."""
+        return self._settler().settle(drafts, vectors, now_ms)
+
+    def _settler(self) -> Settler:
+        if self._made is None:
+            gate = import_module("spector.observe.gate")
+            made: Settler = gate.Settler(
+                gate.Comparer(self._neighbours, self._config), self._config
+            )
+            self._made = made
+        return self._made

@@ -1,0 +1,212 @@
+"""Memories that a new one may repeat or change: the best of each channel, each by itself.
+
+Fused ranks hide a twin that one channel has first (other engines kept duplicates for that), so the
+best by vector, by words and by slot are taken side by side. No score is changed, none is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.contract import DEFAULT_DROP_FLAGS, dots, get_profile, norm
+from spector.knowledge import KnowledgeReader
+from spector.language.words import analyse, cue_terms, folded
+from spector.layout import Flag
+from spector.records import Hit, HitList, MemoryRecord
+from spector.search.associations import knowledge_of
+from spector.search.score_search import ScoreSearch
+from spector.search.searcher import Searcher
+from spector.search.view import (
+    Cue,
+    Plan,
+    RecallRequest,
+    Selection,
+    allowed_records,
+    places_of,
+    vectors_of,
+)
+from spector.store.catalog import WITHOUT_USER
+
+__all__ = ["Neighbour", "Neighbours", "Slot"]
+
+#: (subject, predicate) of a statement
+Slot = tuple[str, str]
+
+TIERS: Final = ("episodic", "semantic")
+#: words of a long text that are looked up
+_MOST_TERMS: Final = 48
+#: memories by words that are looked at until enough pass the filters
+_BY_WORDS: Final = 64
+#: facts of one slot that are looked at, the newest
+_OF_SLOT: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Neighbour:
+    """A memory near to a new one.
+
+    Attributes:
+        likeness: cosine to the new one; None where one of them has no vector.
+        sorts: of its payloads, a fact counts as one. fact: its row, where it is a fact.
+        observed: what observing it kept beside it; None where it was remembered.
+    """
+
+    record: MemoryRecord
+    likeness: float | None
+    sorts: frozenset[str] = frozenset()
+    fact: Mapping[str, Any] | None = None
+    observed: Mapping[str, Any] | None = None
+
+    @property
+    def id(self) -> int:
+        """Of the memory."""
+        return self.record.id
+
+
+class Neighbours:
+    """Finds neighbours in a store as it is now. Thread-safe, as the searcher is."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+
+    def find(
+        self, text: str, vector: NDArray[np.float32] | None, *, user_id: str | None, now_ms: int,
+        slots: Collection[Slot] = (), count: int = 5, channels: Collection[str] | None = None,
+    ) -> list[Neighbour]:
+        """The best ``count`` of each channel, episodic and semantic, each once; dormant ones too.
+
+        Args:
+            text: of the new memory. vector: (dim,) f32, its own.
+            user_id: the scope; memories without a user are a scope of their own.
+            slots: what the new memory states; facts of a slot and their sources are found by it.
+            channels: of "vector", "words", "slot"; None for all.
+        """
+        request = _request(text, vector, user_id, now_ms, count)
+        wanted = {"vector", "words", "slot"} if channels is None else set(channels)
+
+        out: list[Neighbour] = []
+
+        def look(plan: Plan, search: ScoreSearch) -> HitList:
+            found: dict[int, Hit] = {}
+            with knowledge_of(plan) as reader:
+                if "vector" in wanted and vector is not None:
+                    found |= _by_id(search.answer(plan).hits)
+                if "words" in wanted:
+                    found |= _by_id(_by_words(plan, search, text, count))
+                if "slot" in wanted and slots:
+                    ids = _of_slots(reader, user_id or "", slots)
+                    found |= _by_id(search.hits_of(plan, ids)[:count])
+                hits = HitList([*found.values()])
+                out[:] = _described(reader, hits, vector)
+            return hits
+
+        self._searcher.look(request, look)
+        return out
+
+
+    def predicates(self) -> frozenset[str]:
+        """Predicates that callers registered as having one value at a time."""
+        found: list[str] = []
+
+        def look(plan: Plan, search: ScoreSearch) -> HitList:
+            with knowledge_of(plan) as reader:
+                rows = reader.items_of("predicate") if reader.holds_any else {}
+            found[:] = [row["json"]["name"] for row in rows.values()]
+            return HitList()
+
+        self._searcher.look(_request("", None, None, 0, 1), look)
+        return frozenset(found)
+
+
+def _described(
+    reader: KnowledgeReader, hits: Sequence[Hit], vector: NDArray[np.float32] | None
+) -> list[Neighbour]:
+    if not hits:
+        return []
+    likeness = _cosines(hits, vector)
+    ids = [hit.id for hit in hits]
+    sorts = reader.sorts(ids)
+    facts = {row["id"]: row for row in reader.facts(id=ids)} if sorts else {}
+    observed = reader.payloads(ids, "observed") if sorts else {}
+    return [
+        Neighbour(
+            record=hit.record, likeness=like,
+            sorts=frozenset(sorts.get(hit.id, ())) - {"observed", "episode"},
+            fact=facts.get(hit.id), observed=observed.get(hit.id),
+        )
+        for hit, like in zip(hits, likeness, strict=True)
+    ]
+
+
+def _request(
+    text: str, vector: NDArray[np.float32] | None, user_id: str | None, now_ms: int, count: int
+) -> RecallRequest:
+    selection = Selection(
+        tiers=TIERS, user_id=user_id, where=WITHOUT_USER if user_id is None else None
+    )
+    return RecallRequest(
+        cue=Cue(text, vector), k=count, selection=selection, profile=get_profile("similarity"),
+        now_ms=now_ms, drop_flags=DEFAULT_DROP_FLAGS & ~int(Flag.DORMANT), exact=True,
+        lexical=False,
+    )
+
+
+def _by_id(hits: Iterable[Hit]) -> dict[int, Hit]:
+    return {hit.id: hit for hit in hits}
+
+
+def _by_words(plan: Plan, search: ScoreSearch, text: str, count: int) -> list[Hit]:
+    """The best by BM25 over the words of a text, of every store."""
+    terms = cue_terms(analyse(text))
+    found: list[Hit] = []
+    for n, view in enumerate(plan.views):
+        if not view.n_rows or not terms:
+            continue
+        some = terms if len(terms) <= _MOST_TERMS else view.informative(terms, _MOST_TERMS)
+        looked_up = view.look_up(some)
+        rows, _ = view.best(looked_up, k=_BY_WORDS)
+        hits = search.hits_of(plan, view.ids(rows).tolist())
+        if len(hits) < count and len(rows) == _BY_WORDS:  # others' memories have the words too
+            allow = allowed_records(plan).allow
+            mask = allow.admits(*places_of(plan.snap, n, view, np.arange(len(view))))
+            rows, _ = view.best(looked_up, k=count, allow=mask)
+            hits = search.hits_of(plan, view.ids(rows).tolist())
+        found += hits[:count]
+    return found
+
+
+def _of_slots(reader: KnowledgeReader, scope: str, slots: Collection[Slot]) -> list[int]:
+    """Facts that hold of some slots and the memories that state them, the newest facts first."""
+    if not reader.holds_any:
+        return []
+    rows: dict[int, None] = {}
+    for subject, predicate in dict.fromkeys(slots):
+        name = folded(predicate)
+        found = reader.facts(
+            scope=scope, subject=folded(subject), predicate=[name, f"not_{name}"], holds=1
+        )
+        rows |= dict.fromkeys(row["id"] for row in found[-_OF_SLOT:])
+    newest = sorted(rows, reverse=True)
+    sources = reader.sources(newest)
+    return list(dict.fromkeys(
+        each for fact in newest for each in (fact, *sources.get(fact, ()))
+    ))  # fmt: skip
+
+
+def _cosines(hits: Sequence[Hit], vector: NDArray[np.float32] | None) -> list[float | None]:
+    """Cosine of each hit to a vector; None for a hit without one."""
+    if vector is None:
+        return [None] * len(hits)
+    stored = np.ascontiguousarray(vectors_of(hits)[:, : len(vector)])
+    norms = [float(norm(each)) for each in stored]
+    length = float(norm(vector))
+    products = dots(stored, vector).tolist()
+    return [
+        max(-1.0, min(1.0, value / (size * length))) if size and length else None
+        for value, size in zip(products, norms, strict=True)
+    ]
