@@ -24,7 +24,7 @@ from spector.arguments import (
 from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.language.cues import split_cue
+from spector.language.cues import need_gate, skip_reason, split_cue
 from spector.layout import Flag
 from spector.providers import Embedder, embedded, token_counter
 from spector.recall.abstention import CROWD, select_hits
@@ -44,7 +44,6 @@ from spector.recall.intent_presets import (
     semantic,
 )
 from spector.recall.merging import DEPTH, merge_answers
-from spector.recall.need import need_gate, skip_reason
 from spector.recall.options import (
     COMMON,
     RareArguments,

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.recall import sets
+from spector.language.cues import need_gate
 from spector.language.statements.markers import Speakers
-from spector.recall.need import need_gate
 
 SMALL_TALK = {
     "greeting": [

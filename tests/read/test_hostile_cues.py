@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from spector.clock import to_ms
+from spector.language.cues import need_gate
 from spector.language.cues.compound import split_cue
 from spector.language.cues.intent import kind_of, route_cue
 from spector.language.statements.instructions import find_instruction
@@ -28,7 +29,6 @@ from spector.language.statements.markers import (
 from spector.language.time.ranges import time_range_in
 from spector.language.words.folding import is_turkish, plain
 from spector.recall.hypothetical import hypotheses
-from spector.recall.need import need_gate
 
 NOW = to_ms("2026-11-22T11:00:00Z")
 SIZE = 10_000
@@ -54,7 +54,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }  # fmt: skip
 MODULES = (
     "language.time.expressions",
-    "recall.need",
+    "language.cues.need",
     "recall.hypothetical",
     "language.statements.instructions",
     "language.cues.compound",

@@ -13,6 +13,7 @@ from spector.language.cues.intent import (
     route_cue,
 )
 from spector.language.cues.long_cue import shorten_cue
+from spector.language.cues.need import Decision, need_gate, skip_reason
 from spector.language.cues.present import asks_for_now
 from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
 from spector.language.cues.topic import (
@@ -30,6 +31,7 @@ __all__ = [
     "PARAMS",
     "PHRASES",
     "USER",
+    "Decision",
     "Frame",
     "Intent",
     "Kind",
@@ -38,8 +40,10 @@ __all__ = [
     "asks_for_now",
     "is_name",
     "kind_of",
+    "need_gate",
     "route_cue",
     "shorten_cue",
+    "skip_reason",
     "split_cue",
     "topic_of",
 ]

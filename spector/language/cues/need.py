@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.cues import ASKING, FILLERS, PHRASES
+from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
 from spector.language.statements import ASSISTANTS, Speakers
 from spector.language.words import Token, compose, tokens
 

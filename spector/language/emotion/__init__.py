@@ -1,0 +1,10 @@
+"""The feeling of a text: valence, arousal and one of six categories, in English and Turkish."""
+
+from __future__ import annotations
+
+from spector.language.emotion.detection import CATEGORIES, emotion_in
+
+__all__ = [
+    "CATEGORIES",
+    "emotion_in",
+]

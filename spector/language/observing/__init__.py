@@ -1,0 +1,22 @@
+"""What a message is before it is stored: filtered, or of a class, with its density."""
+
+from __future__ import annotations
+
+from spector.language.observing.classes import KINDS, Classified, classify
+from spector.language.observing.density import density_of
+from spector.language.observing.filters import FILTERS, filter_of, kind_of_filter
+from spector.language.observing.injection import is_injection
+from spector.language.observing.signals import alarm_of, is_hedged
+
+__all__ = [
+    "FILTERS",
+    "KINDS",
+    "Classified",
+    "alarm_of",
+    "classify",
+    "density_of",
+    "filter_of",
+    "is_hedged",
+    "is_injection",
+    "kind_of_filter",
+]

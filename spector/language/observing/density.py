@@ -1,0 +1,79 @@
+"""How much a message says, in counts: entities, facts, signals of time and of correction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from spector.language.observing.rules import Rules, rules_of
+from spector.language.observing.sentences import Part, parts_of
+from spector.language.tables import Match, Word, language_of, words_of
+from spector.records import Density
+
+__all__ = ["content_words", "density_of"]
+
+#: content words from which a sentence of the speaker's own states something, any other, and a mere
+#: reaction to what was said ("that's great, you ...")
+_OWN, _OTHER, _REACTION = 1, 1, 2
+#: classes that state something without a content word: "I'll give it a try"
+_CLASSES: Final = ("decision", "plan", "rule")
+#: a name that is spoken to: "Thanks, Ada!"
+_ADDRESSED: Final = re.compile(
+    r"(?:^|[,!.?]\s|^(?:[Hh]ey|[Hh]i|[Hh]ello|[Mm]erhaba|[Ss]elam)\s)"
+    r"[A-ZÇĞİÖŞÜ]\w+(?=[,!.?]|$)"
+)
+
+
+def density_of(text: str, *, entities: int, statements: int = 0) -> Density:
+    """The density of a message; below 2 it says nothing that is worth a memory.
+
+    A sentence that states something is a fact, and its subject counts as an entity: who speaks, or
+    what the sentence is about where no entity is named.
+
+    Args:
+        entities: How many different entities the message names, the persons of the talk left out.
+        statements: How many triples were read from it.
+    """
+    rules = rules_of(language_of(text))
+    counts = {"temporal": 0, "corrections": 0}
+    facts = own = 0
+    for part in parts_of(text):
+        if part.said:
+            words = words_of(part.said)
+            found = list(rules.lexicon.matches(words))
+            for each in found:
+                if each.name in counts:
+                    counts[each.name] += 1
+            is_own = _matches(part, rules, "first_person")
+            if _states(part, rules, content_words(part, words, found), is_own=is_own):
+                facts, own = facts + 1, own + is_own
+    facts = max(facts, statements)
+    subjects = int(own > 0) if own or entities else int(facts > 0)
+    return Density(entities + subjects, facts, **counts)
+
+
+def _states(part: Part, rules: Rules, content: int, *, is_own: bool) -> bool:
+    if _matches(part, rules, "reaction"):
+        return content >= _REACTION
+    if content >= (_OWN if is_own else _OTHER):
+        return True
+    return is_own and any(_matches(part, rules, each) for each in _CLASSES)
+
+
+def content_words(part: Part, words: Sequence[Word], found: Iterable[Match]) -> int:
+    """Words of what a sentence says that are neither common nor empty talk.
+
+    A word of time counts once more, the name of who is spoken to not at all.
+    """
+    empty: set[int] = set()
+    more = 0
+    for each in found:
+        if each.name in ("stop", "phatic"):
+            empty.update(range(each.start, each.end))
+        more += each.name == "temporal"
+    return max(0, len(words) - len(empty) + more - len(_ADDRESSED.findall(part.text)))
+
+
+def _matches(part: Part, rules: Rules, name: str) -> bool:
+    return any(each.search(part.said) for each in rules.patterns[name])

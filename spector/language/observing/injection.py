@@ -1,0 +1,60 @@
+"""Messages that try to command the agent: orders to drop its rules, false roles, hidden prompts.
+
+Patterns of every language are tried on every text, as it is written and with its disguises taken
+off: marks between letters, digits for letters, letters set apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from spector.language.observing.rules import patterns_of_all
+from spector.language.words import normalize_nfkc, plain
+
+__all__ = ["is_injection", "is_system_content"]
+
+#: what a longer text says beyond this is not tried
+_MOST_CHARS: Final = 20_000
+#: letters of no width, soft hyphens, marks that turn the direction of writing
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+)
+_SPACES: Final = re.compile(r"[^\S\n]+")
+_LINES: Final = re.compile(r"\s*\n\s*")
+#: signs that stand for a letter
+_SIGNS: Final = str.maketrans("013457@$|!", "oieastasii")
+#: letters of other scripts that look like Latin ones
+_ALIKE: Final = str.maketrans("аеорсухіѕјκονρτυ", "aeopcyxisjkovptu")
+#: letters one by one: "i g n o r e", "i-g-n-o-r-e"
+_APART: Final = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){3,}(?!\w)")
+_MARKS: Final = re.compile(r"(?<=\w)[*_~`]{1,8}|[*_~`]{1,8}(?=\w)")
+_JOINERS: Final = re.compile(r"(?<=\w)[-_.+/]{1,8}(?=\w)")
+
+
+def is_injection(text: str) -> bool:
+    """True if a text commands the agent to drop its rules, takes a role or asks for its prompt."""
+    patterns = patterns_of_all("injection")
+    return any(each.search(form) for form in _forms(text[:_MOST_CHARS]) for each in patterns)
+
+
+def is_system_content(text: str) -> bool:
+    """True if a text holds tags of a system, or is a heartbeat or a notice of the host program."""
+    folded = plain(text[:_MOST_CHARS])
+    return any(each.search(folded) for each in patterns_of_all("system"))
+
+
+def _forms(text: str) -> Iterator[str]:
+    """The text folded, and without its disguises where it has some."""
+    seen = _UNSEEN.sub("", normalize_nfkc(text))
+    first = _LINES.sub("\n", _SPACES.sub(" ", plain(seen)))
+    yield first
+    bare = _MARKS.sub("", first.translate(_ALIKE))
+    together = _APART.sub(lambda found: re.sub(r"[ .\-_*]", "", found.group()), bare)
+    for form in dict.fromkeys((
+        bare, together, _JOINERS.sub(" ", bare), bare.translate(_SIGNS),
+        together.replace("\n", " "),
+    )):  # fmt: skip
+        if form != first:
+            yield form

@@ -1,0 +1,164 @@
+"""A message in sentences: which of them ask, order, or are small talk, and which say something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from spector.language.cues import need_gate
+from spector.language.observing.rules import Rules, rules_of
+from spector.language.tables import language_of
+from spector.language.words import plain
+
+__all__ = ["Part", "parts_of"]
+
+#: code between fences, and a fence that nothing closes
+_FENCE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+#: ends of sentences; a full stop within a number, a name or an abbreviation is none
+_END: Final = re.compile(
+    r"(?<!\bmr)(?<!\bdr)(?<!\bms)(?<!\bmrs)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bno)"
+    r"(?<!\b[a-z])\.+(?=[\s\"')\]]|$)|[!?…]+[\"')\]]*(?=\s|$|[^\w\s])|[!?]+(?=\w)|\n+",
+    re.IGNORECASE,
+)
+#: where a clause of a sentence ends
+_CLAUSE: Final = re.compile(r"(?:[,;:(](?!\d)|\s-\s|\.\.\.)\s*|\s(?=(?:and|but|so|ve|ama) )")
+#: what a longer text says beyond this is not sorted
+_MOST_CHARS: Final = 20_000
+_MOST_SENTENCES: Final = 400
+#: a clause of fewer words states nothing beside a question
+_LEAST_WORDS: Final = 4
+#: among its first words is the subject of a statement
+_OPENING: Final = 3
+#: a sentence without a question mark asks only if it is short
+_MOST_WORDS_UNMARKED: Final = 14
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One sentence of a message.
+
+    Attributes:
+        text: as it is written. folded: the same, folded, in single spaces.
+        start: where it begins in the message.
+        kind: ``asks``, ``orders``, ``idle`` (small talk), or ``says``.
+        said: what it says beside a question or an order, folded; all of it when it ``says``.
+    """
+
+    text: str
+    folded: str
+    start: int
+    kind: str
+    said: str
+
+
+def parts_of(text: str) -> tuple[Part, ...]:
+    """The sentences of a message without its code."""
+    return _parts_of(text[:_MOST_CHARS])
+
+
+@lru_cache(maxsize=64)
+def _parts_of(text: str) -> tuple[Part, ...]:
+    rules = rules_of(language_of(text))
+    bare = _FENCE.sub(lambda found: " " * (found.end() - found.start()), text)
+    out: list[Part] = []
+    start = 0
+    ends = [(each.start(), each.end()) for each in _END.finditer(bare)]
+    for _, end in [*ends, (len(bare), len(bare))]:
+        piece = bare[start:end]
+        if any(map(str.isalnum, piece)) and len(out) < _MOST_SENTENCES:
+            indent = len(piece) - len(piece.lstrip())
+            out.append(_part(piece.strip(), start + indent, rules))
+        start = end
+    return tuple(out)
+
+
+def _part(text: str, start: int, rules: Rules) -> Part:
+    folded = " ".join(plain(text).split()).strip(" \"'“”*_-•")
+    if not need_gate(text).needed:
+        return Part(text, folded, start, "idle", "")
+    if _is_lasting(folded, rules):
+        return Part(text, folded, start, "says", folded)
+    if _orders(folded, rules):
+        return Part(text, folded, start, "orders", _stated_before(folded, rules))
+    if _asks(folded, rules):
+        return Part(text, folded, start, "asks", _stated_before(folded, rules))
+    return Part(text, folded, start, "says", folded)
+
+
+def _is_lasting(folded: str, rules: Rules) -> bool:
+    """A rule for later: "always ...", which is an order of another kind."""
+    if folded.endswith("?"):
+        return False
+    return _matches(folded, rules, "lasting") or _matches(folded, rules, "rule")
+
+
+def _asks(folded: str, rules: Rules) -> bool:
+    if folded.rstrip("\"')] !").endswith("?"):
+        return True
+    return len(folded.split()) <= _MOST_WORDS_UNMARKED and "," not in folded and (
+        _matches(folded, rules, "asks")
+    )
+
+
+def _orders(folded: str, rules: Rules) -> bool:
+    if _matches(folded, rules, "request"):
+        return True
+    if folded.endswith("?"):
+        return False
+    words = _WORD.findall(folded)
+    return _begins_with_order(words, rules.words) or _ends_with_order(words, rules.words)
+
+
+def _begins_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) -> bool:
+    """Whether the verb of an order opens the sentence: "please open the door"."""
+    at = 0
+    while at < len(words) and words[at] in lists["politeness"]:
+        at += 1
+    return at < len(words) and words[at] in lists["orders"] and (
+        at + 1 == len(words) or words[at + 1] not in lists["auxiliaries"]
+    )
+
+
+def _ends_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) -> bool:
+    """Whether the verb of an order ends the sentence: "kapıyı aç"."""
+    verbs = lists["orders_last"]
+    if len(words) > 2 and words[-1] in lists["politeness"]:
+        words = words[:-1]
+    if not verbs or len(words) < 2:
+        return False
+    last = words[-1]
+    stems = {last, *(last.removesuffix(each) for each in lists["order_endings"])}
+    return any(stem in verbs or f"{words[-2]} {stem}" in verbs for stem in stems)
+
+
+def _stated_before(folded: str, rules: Rules) -> str:
+    """What a sentence says before it asks or orders: "I moved to Kars, do you know a bakery?".
+
+    What follows the question counts where it opens as a statement of its own.
+    """
+    said: list[str] = []
+    before: list[str] = []
+    subjects = rules.words["subjects"]
+    is_asked = False
+    for clause in _CLAUSE.split(folded):
+        words = _WORD.findall(clause)
+        if _matches(clause, rules, "asks") or (words and _orders(clause, rules)):
+            is_asked = True
+        elif not clause.rstrip().endswith("?"):
+            if not is_asked:
+                before.append(clause)
+            elif len(words) >= _LEAST_WORDS and words[0] in subjects:
+                said.append(clause)
+    words = _WORD.findall(" ".join(before))
+    least = _LEAST_WORDS if subjects else _LEAST_WORDS // 2  # a word of Turkish is a phrase
+    if len(words) >= least and (not subjects or subjects & set(words[:_OPENING])):
+        said = [", ".join(before), *said]
+    return " ".join(said) if is_asked or not folded.endswith("?") else ""
+
+
+def _matches(folded: str, rules: Rules, name: str) -> bool:
+    return any(each.search(folded) for each in rules.patterns[name])

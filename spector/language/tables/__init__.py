@@ -1,0 +1,23 @@
+"""Word tables of languages: one folder of data files each, read when first needed and checked."""
+
+from __future__ import annotations
+
+from spector.language.tables.detection import language_of
+from spector.language.tables.files import FOLDER, languages, read_table, table_of
+from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
+from spector.language.tables.schema import PARTS, Table, TableError
+
+__all__ = [
+    "FOLDER",
+    "PARTS",
+    "Lexicon",
+    "Match",
+    "Table",
+    "TableError",
+    "Word",
+    "language_of",
+    "languages",
+    "read_table",
+    "table_of",
+    "words_of",
+]

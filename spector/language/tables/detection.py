@@ -1,0 +1,43 @@
+"""Which language a text is in, by its letters, its commonest words and its endings."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from spector.language.tables.files import languages, table_of
+from spector.language.words import plain
+
+__all__ = ["language_of"]
+
+#: a longer text is judged by its beginning
+_MOST_CHARS: Final = 2_000
+_WORD: Final = re.compile(r"[^\W\d_]+")
+#: a letter that only this language has counts as much as so many of its common words
+_LETTER: Final = 2
+_Rules = tuple[frozenset[str], tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]
+
+
+@lru_cache(maxsize=64)
+def _rules(language: str) -> _Rules:
+    table = table_of(language, "language")
+    common = frozenset(plain(each) for each in table.words["common"])
+    return common, table.patterns["letters"], table.patterns["endings"]
+
+
+def language_of(text: str) -> str:
+    """The code of the language that most of a text's words speak for; English if none does."""
+    text = text[:_MOST_CHARS]
+    words = _WORD.findall(plain(text))
+    best, most = languages()[0], 0
+    for language in languages():
+        common, letters, endings = _rules(language)
+        score = sum(word in common for word in words)
+        if not text.isascii():
+            score += _LETTER * sum(len(each.findall(text)) for each in letters)
+        if endings:
+            score += sum(any(each.search(word) for each in endings) for word in words)
+        if score > most:
+            best, most = language, score
+    return best

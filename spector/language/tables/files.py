@@ -1,0 +1,45 @@
+"""Reads the files of words; a folder beside the others is a language."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from spector.language.tables.schema import PARTS, Table, TableError, checked
+
+__all__ = ["FOLDER", "languages", "read_table", "table_of"]
+
+#: a folder for each language, named by its code
+FOLDER: Final = Path(__file__).parent / "data"
+#: asked first, and taken for a text that no language claims
+_FIRST: Final = "en"
+
+
+@lru_cache(maxsize=1)
+def languages() -> tuple[str, ...]:
+    """Codes of the languages that have a folder; English first, the others by name."""
+    found = sorted(each.name for each in FOLDER.iterdir() if (each / "language.toml").is_file())
+    return (_FIRST, *(each for each in found if each != _FIRST))
+
+
+@lru_cache(maxsize=64)
+def table_of(language: str, part: str) -> Table:
+    """The table of a part in a language; read and checked once."""
+    return read_table(FOLDER / language / f"{part}.toml")
+
+
+def read_table(path: Path) -> Table:
+    """Read and check one file, ``LANGUAGE/PART.toml``; raises TableError for a wrong one."""
+    language, part = path.parent.name, path.stem
+    where = f"{language}/{path.name}"
+    if part not in PARTS:
+        raise TableError(f"{where} is no part of a language; parts: {', '.join(sorted(PARTS))}")
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TableError(f"{where} is missing; each language has a file for each part") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TableError(f"{where} is not valid TOML: {error}") from error
+    return checked(language, part, found, where)

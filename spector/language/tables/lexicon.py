@@ -1,0 +1,127 @@
+"""Finds the entries of word lists in a text, phrases and beginnings of words included."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from spector.language.words import compose, plain
+
+__all__ = ["Lexicon", "Match", "Word", "words_of"]
+
+#: a word with its inner apostrophes
+_WORD: Final = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
+#: shortest beginning of a word that an entry with a star may have
+_LEAST_STEM: Final = 2
+
+
+class Word(NamedTuple):
+    """A word of a text: folded, as it is written, and where it starts."""
+
+    text: str
+    raw: str
+    start: int
+
+
+class Match(NamedTuple):
+    """Words ``start`` to ``end`` (exclusive) are an entry of a list.
+
+    ``letters`` of the first word are the entry's own; what follows is an ending.
+    """
+
+    start: int
+    end: int
+    name: str
+    letters: int
+
+
+class _Entry(NamedTuple):
+    words: tuple[str, ...]  # folded
+    spelling: tuple[str, ...]
+    name: str
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text, folded; ``don't`` and ``Ankara'da`` are one word each."""
+    return [
+        Word(plain(each.group()), each.group(), each.start())
+        for each in _WORD.finditer(compose(text))
+    ]
+
+
+class Lexicon:
+    """Lists of words by name, searched together; the longest entry at a word wins.
+
+    A text may leave the marks of letters out ("uzgun" is "üzgün"), but a mark that it has must be
+    the entry's: "yaş" is not "yas".
+
+    Args:
+        lists: name -> entries. Of an entry in two lists each list has its match.
+    """
+
+    def __init__(self, lists: Mapping[str, Iterable[str]]) -> None:
+        self._by_first: dict[str, list[_Entry]] = {}
+        self._stems: dict[str, list[_Entry]] = {}
+        for name, entries in lists.items():
+            for entry in entries:
+                words = words_of(entry)
+                made = _Entry(
+                    tuple(each.text for each in words),
+                    tuple(_spelling(each.raw) for each in words), name,
+                )  # fmt: skip
+                where = self._stems if entry.endswith("*") else self._by_first
+                if words:
+                    where.setdefault(words[0].text, []).append(made)
+
+    def matches(self, words: Sequence[Word]) -> Iterator[Match]:
+        """The entries that words are, in their order; a word is part of one entry of a list."""
+        free: dict[str, int] = {}
+        for at in range(len(words)):
+            found: dict[str, Match] = {}
+            for each in self._entries_at(words, at):
+                last = found.get(each.name)
+                if last is None or (each.end, each.letters) > (last.end, last.letters):
+                    found[each.name] = each
+            for name, best in found.items():
+                if at >= free.get(name, 0):
+                    free[name] = best.end
+                    yield best
+
+    def _entries_at(self, words: Sequence[Word], at: int) -> Iterator[Match]:
+        text = words[at].text
+        for form in dict.fromkeys((text, text.partition("'")[0])):
+            for entry in self._by_first.get(form, ()):
+                if _is_entry(entry, words, at, is_stem=False):
+                    yield Match(at, at + len(entry.words), entry.name, len(form))
+        for cut in range(_LEAST_STEM, len(text) + 1):
+            for entry in self._stems.get(text[:cut], ()):
+                if _is_entry(entry, words, at, is_stem=True):
+                    yield Match(at, at + len(entry.words), entry.name, cut)
+
+
+def _is_entry(entry: _Entry, words: Sequence[Word], at: int, *, is_stem: bool) -> bool:
+    """Whether an entry whose first word fits goes on to fit; a star frees its last word's end."""
+    there = words[at : at + len(entry.words)]
+    if len(there) < len(entry.words):
+        return False
+    for n, (wanted, word) in enumerate(zip(entry.words, there, strict=True)):
+        is_last = n == len(entry.words) - 1
+        fits = word.text.startswith(wanted) if is_stem and is_last else (
+            word.text.partition("'")[0] == wanted or word.text == wanted
+        )
+        if not fits or not _is_spelt(_spelling(word.raw), entry.spelling[n]):
+            return False
+    return True
+
+
+def _spelling(raw: str) -> str:
+    """Lower case with its marks, but for the dot of the Turkish i."""
+    return compose(raw.lower()).replace("\u0131", "i")
+
+
+def _is_spelt(given: str, wanted: str) -> bool:
+    """Whether no letter has a mark that the wanted one lacks."""
+    return given.isascii() or all(
+        one == other or plain(one) == one for one, other in zip(given, wanted, strict=False)
+    )

@@ -1,0 +1,102 @@
+"""The feeling of a text: by the formula, monotone, and calm where people only chat.
+
+Damage without it: a flashbulb, which is pinned for good, made of small talk with exclamation marks.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spector.language.emotion import CATEGORIES, emotion_in
+
+_WORDS = st.sampled_from(
+    """the dog ran home and we had tea after work in Kars I am happy sad furious about it server
+    bugün çok mutluyum eve gittim kedim hasta değil not never hate love ok""".split()
+)
+_TEXTS = st.lists(_WORDS, min_size=1, max_size=12).map(" ".join)
+
+
+def test_an_outage_in_capitals_is_a_flashbulb_of_anger() -> None:
+    found = emotion_in("I am FURIOUS!!! The production server is DOWN!")
+    assert found.arousal == pytest.approx(0.85)
+    assert found.category == "anger"
+    assert found.valence < -0.5
+    assert found.evidence
+
+
+def test_a_calm_preference_is_calm() -> None:
+    found = emotion_in("I prefer tea over coffee.")
+    assert found.arousal <= 0.2
+    assert found.category is None
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "sign"),
+    [
+        ("I'm so happy about the new job", "joy", 1), ("I am not happy", None, -1),
+        ("She is terrified of spiders", "fear", -1), ("I miss my grandmother", "sadness", -1),
+        ("Wow, I did not expect that", "surprise", 0), ("This food is disgusting", "disgust", -1),
+        ("You are an idiot and I hate this", "anger", -1), ("we meet at four", None, 0),
+        ("Bugün çok mutluyum", "joy", 1), ("Hiç mutlu değilim", None, -1),
+        ("Bu filmi beğenmedim", None, -1), ("Çok üzgünüm", "sadness", -1),
+        ("cok uzgunum", "sadness", -1), ("Sana çok kızgınım", "anger", -1),
+        ("Köpekten korkuyorum", "fear", -1), ("Korkmuyorum", None, 1),
+        ("Gözlerime inanamıyorum", "surprise", 0), ("Midem bulandı, iğrenç", "disgust", -1),
+        ("Kızım kırk yaşında", None, 0), ("great 😡😡", "anger", -1), ("seni gördüm 😂", "joy", 1),
+        ("", None, 0), ("see http://x.y/z", None, 0),
+    ],
+)  # fmt: skip
+def test_category_and_valence(text: str, category: str | None, sign: int) -> None:
+    found = emotion_in(text)
+    assert found.category == category
+    assert (found.valence > 0) - (found.valence < 0) == sign
+
+
+@pytest.mark.parametrize(
+    ("text", "arousal"),
+    [
+        ("HELP THEM", 0.35), ("HELP us", 0.0), ("OK NO", 0.0), ("this is urgent", 0.25),
+        ("urgent, asap, emergency", 0.5), ("oh damn", 0.3), ("damn damn damn", 0.3),
+        ("it was a nightmare", 0.25), ("very very very late", 0.2), ("acil", 0.25),
+        ("bu bir felaket", 0.25), ("çok çok çok geç", 0.2),
+    ],
+)
+def test_arousal_by_the_formula(text: str, arousal: float) -> None:
+    assert emotion_in(text).arousal == pytest.approx(arousal)
+
+
+def test_exclamation_marks_count_only_where_they_are_given_a_weight() -> None:
+    assert emotion_in("we won!!!!!").arousal == emotion_in("we won").arousal
+    weighted = emotion_in("we won!!!!!", exclamation=0.2).arousal
+    assert weighted == pytest.approx(emotion_in("we won").arousal + 0.6)
+
+
+@given(_TEXTS, st.integers(1, 5))
+def test_a_trailing_exclamation_mark_changes_nothing(text: str, count: int) -> None:
+    assert emotion_in(text + "!" * count) == emotion_in(text)
+
+
+@given(_TEXTS, st.sampled_from(["very", "damn", "urgent", "furious", "çok", "acil", "kahretsin"]))
+def test_more_of_what_excites_never_calms(text: str, word: str) -> None:
+    before = emotion_in(text)
+    assert emotion_in(f"{text} . . . . {word}").arousal >= before.arousal
+    assert 0.0 <= before.arousal <= 1.0
+    assert -1.0 < before.valence < 1.0
+    assert before.category in (None, *CATEGORIES)
+
+
+@given(_TEXTS)
+def test_capitals_never_calm(text: str) -> None:
+    assert emotion_in(text.upper()).arousal >= emotion_in(text).arousal
+
+
+def test_code_and_hostile_texts_are_read_in_one_pass() -> None:
+    assert emotion_in("see `FATAL ERROR` here").arousal == 0.0
+    began = time.perf_counter()
+    for unit in ("not happy ", "!", "😡", "a", "```", "`", "not ", "değil ", "\x00", "fed up "):
+        emotion_in(unit * (200_000 // len(unit)))
+    assert time.perf_counter() - began < 30

@@ -1,0 +1,110 @@
+"""Word tables are checked when they are read, and a folder beside the others is a language.
+
+Damage without it: a misspelt list name that silently turns a rule off, a pattern that fails on the
+first message of a user, words whose licence is unknown. Guard: every file that ships is read, and
+each fault is planted in a copy.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spector.language.tables import (
+    FOLDER,
+    PARTS,
+    Lexicon,
+    TableError,
+    language_of,
+    languages,
+    read_table,
+    table_of,
+    words_of,
+)
+
+_PARTS_OF_A_LANGUAGE = sorted(set(PARTS) - {"signs", "code"})
+
+
+def test_every_language_has_every_part_with_its_sources() -> None:
+    assert languages()[0] == "en"
+    assert "tr" in languages()
+    for language in languages():
+        for part in _PARTS_OF_A_LANGUAGE:
+            table = table_of(language, part)
+            assert table.sources
+            assert all("(" in each for each in table.sources)
+    assert table_of("any", "signs").words["joy"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("joy = ", "jjoy = ", "lacks words.joy"),
+        ("[patterns]", "[patterns]\nextra = []", "patterns.extra is not known"),
+        ("[words]", "[words]\nextra = ''", "words.extra is not known"),
+        ("urgent = [", "urgent = ['(', ", "not valid: ("),
+        ("licence =", "license =", "a name and a licence"),
+        ("[about]", "[aabout]", "unknown section"),
+        ('negators_behind = ""', "negators_behind = 3", "must be one text"),
+        ('negators_behind = ""', 'negators_behind = "a*b"', "may only end an entry"),
+        ("negated = []", 'negated = "x"', "must be a list"),
+        ("[words]", "[words", "not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_name_and_the_fault(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    folder = tmp_path / "xx"
+    shutil.copytree(FOLDER / "en", folder)
+    path = folder / "emotion.toml"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(TableError, match=r"^xx/emotion\.toml") as caught:
+        read_table(path)
+    assert said in str(caught.value)
+
+
+def test_a_missing_file_and_an_unknown_part_are_named(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"xx/emotion\.toml is missing"):
+        read_table(tmp_path / "xx" / "emotion.toml")
+    with pytest.raises(TableError, match="is no part of a language"):
+        read_table(tmp_path / "xx" / "moods.toml")
+
+
+def test_a_copied_folder_is_a_language(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / "en", tmp_path / "xx")
+    for part in _PARTS_OF_A_LANGUAGE:
+        assert read_table(tmp_path / "xx" / f"{part}.toml").language == "xx"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("I moved to Kars last week.", "en"), ("Kars'a taşındım.", "tr"), ("", "en"), ("42", "en"),
+        ("yarin disciye gidiyorum", "tr"), ("Adım Selin, fırın işletiyorum.", "tr"),
+        ("My colleague Şule moved to the office in İzmir and I will be there with her", "en"),
+        ("KAHVEYİ ÇOK SEVERİM", "tr"), ("\x00\u202e", "en"),
+    ],
+)  # fmt: skip
+def test_the_language_of_a_text(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_marks_that_a_text_has_must_be_those_of_the_entry() -> None:
+    lists = {"grief": ["yas"], "sad": ["üzgün*"], "two": ["fed up"], "let": ["kes sesini*"]}
+    lexicon = Lexicon(lists)
+
+    def names(text: str) -> list[str]:
+        return [each.name for each in lexicon.matches(words_of(text))]
+
+    assert names("yas tutuyor") == ["grief"]
+    assert names("yaş 40") == []
+    assert names("cok uzgunum") == ["sad"]
+    assert names("ÜZGÜNÜM") == ["sad"]
+    assert names("I am fed up now") == ["two"]
+    assert names("fed him up") == []
+    assert names("kes sesi") == []
+    assert names("kes sesini") == ["let"]
