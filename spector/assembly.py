@@ -53,6 +53,7 @@ from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 from spector.upkeep import Keeper, has_one_user
 from spector.write import (
+    ArrivalWriter,
     Changer,
     ConceptExtractor,
     ConceptPromoter,
@@ -223,7 +224,10 @@ def _make_parts(
         promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
         series=SeriesWriter(context, writer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
-        exchange=Exchange(listing, writer, vectors, root=root, config=config),
+        exchange=Exchange(
+            listing, writer, ArrivalWriter(context, writer), router, vectors, root=root,
+            config=config,
+        ),
     )
 
 

@@ -508,10 +508,10 @@ class Memory(Verbs):
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
 
-        They get new ids. Parents in the same file follow; others, or those after their child, are
-        dropped. Strength, use and flags are restored; ``recorded_at`` is the time of the import. A
-        vector is taken when the same model made it, or when neither side knows a model; otherwise
-        the text is embedded again.
+        They get new ids, and so does what is known of them; a fact or concept that the store has
+        gains the line's sources. Parents follow if they stand further up. Strength, use and flags
+        are restored; ``recorded_at`` is the time of the import. A vector is taken when the same
+        model made it, or when neither side knows a model; otherwise the text is embedded again.
 
         Args:
             change: a function from each line's dictionary to the one to import, to add a tag or

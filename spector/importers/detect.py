@@ -89,7 +89,7 @@ def _whole_object(source: SourceFile) -> dict[str, Any]:
 def _format_of_keys(source: SourceFile, first: dict[str, Any]) -> str:
     if "mapping" in first:
         return "chatgpt"
-    if {"text", "tier", "recorded_at"} <= first.keys():
+    if {"text", "tier", "recorded_at"} <= first.keys() or isinstance(first.get("spector"), str):
         return "spector"
     if isinstance(first.get("conversation"), dict):
         return "locomo"

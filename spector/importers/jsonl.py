@@ -34,14 +34,20 @@ _TIME_ALIASES = ("timestamp", "created_at", "create_time", "time", "date")
 _STATE = {
     "id", "recorded_at", "stability_days", "utility", "access_count", "last_access", "flags",
     "parents", "supersedes", "superseded_by", "own_until", "score", "explain",
+    "payload", "sources", "references", "mentions", "edges",
 }  # fmt: skip
 _FLAGS = ("pinned", "immutable", "unresolved")
 _BODY = {"text", "content", "tags", "metadata", "vector", "vector_model", *_FLAGS}
 
 
 def read(source: SourceFile, options: Options) -> Iterator[Message]:
-    """Yield the messages of a file; entries without text (tool calls) are skipped."""
+    """Yield the messages of a file; entries without text (tool calls) are skipped.
+
+    So are the lines of an export that are about several memories, or none.
+    """
     for place, entry in _entries(source):
+        if isinstance(entry.get("spector"), str) and not {"text", "content"} & entry.keys():
+            continue
         message = message_of(entry, source, place, options)
         if message is not None:
             yield message

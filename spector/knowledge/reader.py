@@ -17,6 +17,7 @@ from spector.store.payloads import (
     edge_columns,
     has_tables,
     last_id_of,
+    living_among,
     mentioning_after,
     owners_of,
     rows_of,
@@ -118,6 +119,17 @@ class KnowledgeReader(RunReader):
         return {
             row["id"]: decode(sort, row["json"])[0] for row in self._rows(_PAYLOAD, {"sort": sort})
         }
+
+    def payload_fields(self, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
+        """Sort -> the fields of that payload as its row keeps them, by memory."""
+        out: dict[int, dict[str, dict[str, Any]]] = {}
+        for row in self._rows(_PAYLOAD, {"id": list(ids)}):
+            out.setdefault(row["id"], {})[row["sort"]] = json.loads(row["json"])
+        return out
+
+    def living(self, ids: Collection[int]) -> set[int]:
+        """Which of these memories are there in this moment."""
+        return living_among(self._db, ids)
 
     def sorts(self, ids: Collection[int]) -> dict[int, set[str]]:
         """Which payloads memories have; a fact counts as one."""

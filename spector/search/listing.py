@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from spector.arguments import SCOPES, check_scope, parse_include, parse_tags
@@ -22,6 +22,8 @@ __all__ = ["TRUSTED_S", "Listing"]
 
 #: how long a proof that the catalog's tables agree stays valid for indexed lookups, in seconds
 TRUSTED_S: Final = 60.0
+#: records looked up at once
+_CHUNK: Final = 500
 _SELECTING: Final = (
     "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
 )
@@ -118,6 +120,20 @@ class Listing:
             InvalidFilterError: There is no such kind.
         """
         return 0 if include is None else parse_include(include)
+
+    def among(self, chosen: Selection, ids: Collection[int]) -> set[int]:
+        """Which of some records are of a selection."""
+        condition, _ = self.condition(chosen)
+        ordered = sorted(ids)
+        out: set[int] = set()
+        for store in self._router.stores():
+            for start in range(0, len(ordered), _CHUNK):
+                some = ordered[start : start + _CHUNK]
+                marks = ", ".join("?" * len(some))
+                out.update(row[0] for row in store.catalog.select(
+                    f"({condition.sql}) AND record.id IN ({marks})", (*condition.params, *some)
+                ))  # fmt: skip
+        return out
 
     def condition(
         self, chosen: Selection, moment_ms: int | None = None

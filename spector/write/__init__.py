@@ -15,10 +15,12 @@ from spector.write.drafts import (
 from spector.write.forgetting import Forgetter, Manner
 from spector.write.knowledge import (
     SAME_CONCEPT,
+    ArrivalWriter,
     ChangedError,
     Committed,
     ConceptExtractor,
     ConceptPromoter,
+    Incoming,
     KnowledgeWriter,
     Prepared,
     Promoted,
@@ -40,6 +42,7 @@ from spector.write.writer import Writer
 __all__ = [
     "FIELDS",
     "SAME_CONCEPT",
+    "ArrivalWriter",
     "ChangedError",
     "Changer",
     "Committed",
@@ -47,6 +50,7 @@ __all__ = [
     "ConceptPromoter",
     "Draft",
     "Forgetter",
+    "Incoming",
     "KnowledgeWriter",
     "Manner",
     "Memories",

@@ -6,6 +6,7 @@ Every write goes through one transaction of the store that keeps the record's ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -161,6 +162,20 @@ class Writer:
         self._parts.callbacks.note_stored("episodes", lasting)
         return records
 
+    def store_all(
+        self, drafts: Sequence[Draft], then: Callable[[Transaction, Mapping[int, int]], None]
+    ) -> list[MemoryRecord]:
+        """Store drafts, some of them lasting, with what ``then`` adds to their commit.
+
+        Args:
+            then: called with the transaction of the durable store, and the ids of its drafts by
+                their number; layers are not told of any.
+        """
+        self.announce(drafts)
+        records = self._append(drafts, then)
+        self._note_writes(len(drafts))
+        return records
+
     def announce(self, drafts: Iterable[Draft]) -> None:
         """Pass drafts about to be written that may be instructions to ``expect``."""
         self._expect(
@@ -171,7 +186,10 @@ class Writer:
             )
         )
 
-    def _append(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
+    def _append(
+        self, drafts: Sequence[Draft],
+        then: Callable[[Transaction, Mapping[int, int]], None] | None = None,
+    ) -> list[MemoryRecord]:
         """Store drafts; one transaction per store that keeps any of their tiers.
 
         A draft whose text names its speaker gets that as its metadata's ``speaker``.
@@ -180,12 +198,16 @@ class Writer:
         by_store: dict[Store, list[int]] = {}
         for n, tier in enumerate(tiers):
             by_store.setdefault(tier.store, []).append(n)
+        durable = self._parts.router.durable_store()
+        ties: dict[Store, Then] = {} if then is None or durable not in by_store else {
+            durable: partial(_with_numbers, then, by_store[durable])
+        }
         openings = self._parts.speakers.openings(drafts)
         settles = any(draft.settles for draft in drafts)
         if not openings and not settles:
             vectors = vectors_of(self._parts, drafts, tiers, list(map(draft_words, drafts)))
             importance = [importance_of(self._parts, draft) for draft in drafts]
-            return self._store_all(by_store, drafts, tiers, importance, vectors, {}, {})
+            return self._store_all(by_store, drafts, tiers, importance, vectors, {}, ties)
         with self._parts.exclusive():
             names, earlier = self._read(by_store, drafts, openings)
             seen = [store.head.change_seq for store in by_store]
@@ -197,7 +219,8 @@ class Writer:
                 # those of earlier memories: writers do not wait for an embedder
                 names, earlier = self._read(by_store, drafts, openings)
             name_speakers(drafts, names, self._parts.config)
-            ties = self._settle(by_store, drafts, vectors) if settles else {}
+            if settles:
+                ties = self._settle(by_store, drafts, vectors)
             gone = {each for draft in drafts for each in draft.supersedes}
             for each in earlier.values():
                 for record_id in gone & each.keys():
@@ -357,6 +380,14 @@ class Writer:
             if behind and store.writable and store.is_open and not store.failed:
                 with store.transaction() as tx:
                     tx.note_id(last)
+
+
+def _with_numbers(
+    then: Callable[[Transaction, Mapping[int, int]], None], members: Sequence[int],
+    tx: Transaction, ids: Sequence[int],
+) -> None:
+    """Call ``then`` with the ids of drafts by the numbers that they have among all."""
+    then(tx, dict(zip(members, ids, strict=True)))
 
 
 def _words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector import ImportFormatError, ManualClock, Memory, ModelMismatchError, exchange
+from spector import ImportFormatError, ManualClock, Memory, ModelMismatchError
+from spector.exchange import exchange, exporting
 from tests.api.helpers import own_vectors, texts, vectors
 from tests.fakes import FakeEmbedder
 
@@ -94,7 +95,8 @@ def test_the_progress_of_lines_comes_with_each_batch_and_at_the_end(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, steps: list[int]
 ) -> None:
     """Or a long export looks as if it hung, or is slowed down by a call for every line."""
-    monkeypatch.setattr(exchange, "_BATCH", 4)
+    for module in (exchange, exporting):
+        monkeypatch.setattr(module, "_BATCH", 4)
     lines = tmp_path / "out.jsonl"
     seen: list[tuple[int, int | None]] = []
     memory.remember_many([f"line {n}" for n in range(count)])

@@ -54,6 +54,8 @@ _WORDS: Final = ("tests/store/test_words.py", "tests/store/test_word_files.py",
 #: what becomes of a verb that is cut off, and of what a thread holds
 _INTERRUPTS: Final = ("tests/interrupts/test_resources.py", "tests/interrupts/test_closing.py",
                       "tests/interrupts/test_sweep.py")
+#: what is known, on its way through a file
+_JOURNEYS: Final = ("tests/exchange/test_knowledge.py", "tests/exchange/test_damaged_lines.py")
 #: what an export has and an import takes
 _TRAVELS: Final = ("tests/api/test_exchange_models.py", "tests/cli/test_importers.py",
                    "tests/api/test_life.py", "tests/api/test_facts.py",
@@ -78,7 +80,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
          "tests/read/test_context.py", "tests/api/test_facts.py", "tests/api/test_life.py",
          "tests/api/test_verbs.py", "tests/api/test_scopes.py"),
     ),
-    "spector/exchange.py": _TRAVELS,
+    **dict.fromkeys(
+        (f"spector/exchange/{name}.py" for name in
+         ("checks", "drafts", "exchange", "exporting", "lines", "vectors")), _TRAVELS,
+    ),
     "spector/store/integrity/agreement.py": ("tests/store/test_hidden.py", *_COPIES),
     "spector/store/backup/copy.py": _COPIES,
     "spector/store/backup/earlier.py": (*_COPIES, "tests/backup/test_unchanged.py"),
@@ -108,6 +113,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/payloads/sorts.py": ("tests/store/payloads/test_sorts.py",),
     "spector/store/payloads/tables.py": _KNOWLEDGE,
     "spector/store/payloads/words.py": ("tests/facets/test_erasure.py",),
+    "spector/write/knowledge/arrivals.py": _JOURNEYS,
     "spector/write/knowledge/commit.py": _KNOWLEDGE,
     "spector/write/knowledge/concepts.py": ("tests/facets/test_extraction.py",),
     "spector/write/knowledge/promotion.py": ("tests/facets/test_promotion.py",),

@@ -16,9 +16,24 @@ from spector.store.payloads.sorts import PAYLOAD_FACETS
 from spector.store.payloads.tables import PayloadTable
 
 __all__ = [
-    "KNOWLEDGE_MINOR", "Connection", "count_of", "damaged_row", "delete_owned",
-    "delete_rows", "edge_columns", "has_tables", "last_id_of", "make_tables", "mentioning_after",
-    "note_holding", "owners_of", "put_rows", "rows_of", "scopes_of_names", "sorts_condition",
+    "KNOWLEDGE_MINOR",
+    "Connection",
+    "count_of",
+    "damaged_row",
+    "delete_owned",
+    "delete_rows",
+    "edge_columns",
+    "has_tables",
+    "last_id_of",
+    "living_among",
+    "make_tables",
+    "mentioning_after",
+    "note_holding",
+    "owners_of",
+    "put_rows",
+    "rows_of",
+    "scopes_of_names",
+    "sorts_condition",
     "tables_in",
 ]  # fmt: skip
 
@@ -217,6 +232,17 @@ def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str
     users = dict(db.execute("SELECT id, user_id FROM record WHERE user_id IS NOT NULL"))
     rows = db.execute("SELECT source_id, target_id, weight, kind FROM edge").fetchall()
     return [(*row, users.get(row[0])) for row in rows]
+
+
+def living_among(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
+    """Which of these memories have a row."""
+    out: set[int] = set()
+    for chunk in _chunks(sorted(ids)):
+        marks = ", ".join("?" * len(chunk))
+        out.update(each for (each,) in db.execute(
+            f"SELECT id FROM record WHERE id IN ({marks})", tuple(chunk)
+        ))  # fmt: skip
+    return out
 
 
 def damaged_row(

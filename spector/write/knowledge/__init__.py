@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from spector.write.knowledge.arrivals import (
+    ArrivalWriter,
+    Incoming,
+)
 from spector.write.knowledge.commit import (
     Committed,
     KnowledgeWriter,
@@ -32,11 +36,13 @@ from spector.write.knowledge.use import (
 
 __all__ = [
     "SAME_CONCEPT",
+    "ArrivalWriter",
     "ChangedError",
     "Changes",
     "Committed",
     "ConceptExtractor",
     "ConceptPromoter",
+    "Incoming",
     "KnowledgeWriter",
     "Prepared",
     "Promoted",

@@ -1,0 +1,97 @@
+"""From the line of a memory to its draft: arguments of `remember`, strength, use and flags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+from spector.clock import to_ms
+from spector.exchange.checks import LINKS
+from spector.exchange.lines import ARGUMENTS, Line
+from spector.layout import Flag, TierCode
+from spector.store.catalog import join_reserved_tags, split_reserved_tags
+from spector.store.payloads import TIER_OF_SORT
+from spector.write import Draft, Writer
+
+__all__ = ["draft_of"]
+
+#: sort of a payload -> times the usual starting stability, where the line gives none
+_GROWTH: Final = {"fact": 2.0, "learning": 3.0}
+
+
+def draft_of(
+    line: Line, path: str, writer: Writer, id_of: Callable[[int], int | None]
+) -> Draft:
+    """The draft of a line.
+
+    Args:
+        id_of: the id that a memory of the file has got.
+    """
+    given = line.given
+    if "recorded_at" not in line.entry:
+        given = _with_source(given, path)
+    arguments = _arguments(given, id_of)
+    sorts = frozenset() if line.said is None else line.said.sorts
+    for sort in sorts & TIER_OF_SORT.keys():
+        arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
+    draft = writer.draft(arguments, {}, names_aliases=True)
+    draft.restored = _restored(line.entry, is_auxiliary="statistic" in sorts)
+    draft.tags = _with_own_end(draft, line.entry)
+    if "stability_days" not in draft.restored:
+        for sort in sorts & _GROWTH.keys():
+            draft.growth = _GROWTH[sort]
+    return draft
+
+
+def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:
+    """A line from elsewhere without role and source, with its file's name as the source.
+
+    Text from a file must not pass for the user's own words.
+    """
+    if entry.get("role") or entry.get("source"):
+        return entry
+    return {**entry, "source": os.path.basename(path).encode(errors="replace").decode()}
+
+
+def _arguments(entry: dict[str, Any], id_of: Callable[[int], int | None]) -> dict[str, Any]:
+    """The arguments of ``remember`` in a line; ids of other memories become their new ids."""
+    out = {name: entry[name] for name in (*ARGUMENTS, "content") if entry.get(name) is not None}
+    for name in LINKS:
+        others = [new for i in entry.get(name) or () if (new := id_of(i)) is not None]
+        if others:
+            out[name] = others
+    return out
+
+
+def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
+    """The draft's tags, with the end of validity that it had before it was superseded."""
+    if "own_until" not in entry:
+        return draft.tags
+    until = entry["own_until"]
+    until_ms = None if until is None else to_ms(until, name="own_until")
+    found = split_reserved_tags(draft.tags)
+    return join_reserved_tags(found.own, found.supersedes, (until_ms,))
+
+
+def _restored(entry: dict[str, Any], *, is_auxiliary: bool) -> dict[str, Any]:
+    """Fields of the record's mutable half in a line, which ``remember`` does not take.
+
+    Args:
+        is_auxiliary: it is a statistic, which recalls leave out; nothing else is.
+    """
+    out = {
+        name: entry[name] for name in ("stability_days", "utility", "access_count")
+        if entry.get(name) is not None
+    }
+    if entry.get("last_access"):
+        seconds = to_ms(entry["last_access"], name="last_access") // 1000
+        out["last_access_s"] = max(0, min(0xFFFF_FFFF, seconds))
+    if isinstance(entry.get("flags"), list):
+        flags = Flag.NONE
+        for name in entry["flags"]:
+            flags |= Flag[name.upper()]
+        out["flags"] = int(flags & ~(Flag.TOMBSTONE | Flag.AUXILIARY))
+    if is_auxiliary:
+        out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY)
+    return out

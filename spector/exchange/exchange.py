@@ -1,0 +1,131 @@
+"""Export to and import from JSON lines: one memory a line, keys as in ``remember``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from spector.arguments import parse_callback, parse_integer, parse_path, parse_switch, parse_truth
+from spector.config import Config
+from spector.errors import InvalidInputError, SpectorError
+from spector.exchange.drafts import draft_of
+from spector.exchange.exporting import Export
+from spector.exchange.lines import Batch, Change, batches
+from spector.exchange.vectors import Vectors
+from spector.knowledge.exchange import Arrivals
+from spector.records import MemoryRecord
+from spector.search import Listing
+from spector.search.view import Selection
+from spector.store.backup import file_beside
+from spector.tiers import TierRouter
+from spector.write import ArrivalWriter, Incoming, Writer
+
+__all__ = ["Exchange"]
+
+Progress = Callable[[int, int | None], None]
+
+_BATCH = 512
+
+
+class Exchange:
+    """Writes the memories of a selection to a file, and reads them from one.
+
+    Args:
+        root: the directory of the store; None for one in memory.
+    """
+
+    def __init__(
+        self, listing: Listing, writer: Writer, arrivals: ArrivalWriter, router: TierRouter,
+        vectors: Vectors, *, root: str | None, config: Config,
+    ) -> None:
+        self._listing = listing
+        self._writer = writer
+        self._arrivals = arrivals
+        self._router = router
+        self._vectors = vectors
+        self._root = root
+        self._config = config
+
+    def export(
+        self, target: Any, given: Mapping[str, Any], *, vectors: Any, overwrite: Any,
+        skip_damaged: Any, progress: Progress | None, count: Callable[[], int],
+    ) -> int:
+        """Write a selection to ``target``, which appears whole or not at all; see `Memory.export`.
+
+        Args:
+            count: how many memories there are, for the progress of a full export.
+        """
+        chosen = self._listing.select(given, "export")
+        has_vectors = not self._vectors.can_embed
+        if vectors is not None:
+            has_vectors = parse_truth(vectors, "vectors")
+        damaged: list[int] | None = [] if parse_truth(skip_damaged, "skip_damaged") else None
+        place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
+        written = Export(
+            self._router, self._keeps(chosen), is_whole=chosen.is_everything,
+            vectors=self._vectors if has_vectors else None, damaged=damaged,
+        ).write(
+            place, self._listing.records(chosen, damaged, proven=True),
+            total=count() if chosen.is_everything else None,
+            progress=parse_callback(progress, "progress"),
+        )
+        if damaged:
+            warnings.warn(
+                f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
+                RuntimeWarning, stacklevel=5,  # past the verb and the checks of its arguments
+            )
+        return written
+
+    def _keeps(self, chosen: Selection) -> Callable[[Collection[int]], Collection[int]]:
+        """Which of some memories a selection has; nothing leads out of it."""
+        if chosen.is_everything:
+            return frozenset
+        return partial(self._listing.among, chosen)
+
+    def import_(
+        self, source: Any, *, change: Change | None, limit: Any, progress: Progress | None,
+    ) -> list[MemoryRecord]:
+        """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
+
+        These are part of the append: a quarantined memory is so from its commit on, and a memory
+        with a payload is never without it.
+        """
+        path = parse_path(source, "source")
+        parse_callback(progress, "progress")
+        if limit is not None:
+            limit = parse_integer(limit, "limit", 0, sys.maxsize, "None reads all")
+        if change is not None and not callable(change):
+            raise InvalidInputError(
+                f"change is a {type(change).__name__}",
+                hint="pass a function from a line's dictionary to the one to import",
+            )
+        out: list[MemoryRecord] = []
+        arrivals = Arrivals()
+        most = min(_BATCH, self._config.batch_records)
+        for batch in batches(path, self._vectors, most, limit, change):
+            first, last = batch.numbers
+            try:
+                out += self._store(path, batch, arrivals)
+            except SpectorError as error:
+                error.add_note(f"{path}: in lines {first} to {last}")
+                raise
+            if progress is not None and batch.memories:
+                progress(len(out), None)
+        return out
+
+    def _store(self, path: str, batch: Batch, arrivals: Arrivals) -> list[MemoryRecord]:
+        if batch.items:
+            self._arrivals.store_items(arrivals, [
+                (f"{path} line {number}", line) for number, line in batch.items
+            ])  # fmt: skip
+            return []
+        return self._arrivals.store(arrivals, [
+            Incoming(
+                draft_of(line, path, self._writer, arrivals.id_of), line.said,
+                line.entry.get("id"), line.entry.get("user_id") or "",
+            )
+            for line in batch.memories
+        ])  # fmt: skip

@@ -1,0 +1,162 @@
+"""Stores what an import brings: memories with their payloads and ties in one commit, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from spector.errors import ImportFormatError, InvalidInputError
+from spector.knowledge import Changes, KnowledgeReader, layer_of
+from spector.knowledge.exchange import Arrival, Arrivals, MetError, Place, Said
+from spector.knowledge.reading import is_user_said
+from spector.records import MemoryRecord
+from spector.store.core import Transaction
+from spector.store.payloads import make_tables
+from spector.write.context import WriteContext
+from spector.write.drafts import Draft
+from spector.write.knowledge.rows import apply_changes
+from spector.write.writer import Writer
+
+__all__ = ["ArrivalWriter", "Incoming"]
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A line of an import: its memory, and what it says beside it."""
+
+    draft: Draft
+    said: Said | None
+    #: its id and its user in the file
+    given_id: int | None
+    given_scope: str
+
+
+class ArrivalWriter:
+    """Commits batches of an import. Callers check that the store is open and writable."""
+
+    def __init__(self, parts: WriteContext, writer: Writer) -> None:
+        self._parts = parts
+        self._writer = writer
+
+    def store(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> list[MemoryRecord]:
+        """Store a batch; a memory that the store has already stands for its line.
+
+        Args:
+            arrivals: what the lines before have become; it learns what these become.
+        """
+        if not arrivals.expects(
+            [each.given_id for each in lines], any(each.said is not None for each in lines)
+        ):
+            records = self._writer.store([each.draft for each in lines])
+            for each, record in zip(lines, records, strict=True):
+                arrivals.note(each.given_id, self._place(each, record.id))
+            return records
+        while True:
+            known = self._known(arrivals, lines)
+            try:
+                return self._store(arrivals, lines, known)
+            except MetError:
+                continue  # another writer stored it between the two looks
+
+    def _known(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> dict[int, int]:
+        """Number of a line -> the memory of the store that is what it says."""
+        store = self._parts.router.durable_store()
+        with store.catalog.latest() as db:
+            return arrivals.known(
+                KnowledgeReader(db, store.catalog.path),
+                [
+                    (each.said if self._is_lasting(each) else None, each.given_id,
+                     each.draft.user_id or "")
+                    for each in lines
+                ],
+            )  # fmt: skip
+
+    def _store(
+        self, arrivals: Arrivals, lines: Sequence[Incoming], known: Mapping[int, int]
+    ) -> list[MemoryRecord]:
+        fresh = [n for n in range(len(lines)) if n not in known]
+        kept: dict[int, MemoryRecord] = {
+            n: self._parts.finder.get(memory) for n, memory in known.items()
+        }
+
+        def then(tx: Transaction, ids: Mapping[int, int]) -> None:
+            """Add the knowledge of the batch to the commit of its memories."""
+            places = {fresh[at]: each for at, each in ids.items()} | dict(known)
+            arrived = [
+                Arrival(
+                    lines[n].said, lines[n].given_id,
+                    self._place(lines[n], places[n], is_known=n in known),
+                )
+                for n in sorted(places)
+            ]  # fmt: skip
+            reader, apply = self._in(tx)
+            arrivals.plan(reader, arrived, apply, self._parts.clock.now_ms())
+
+        if any(self._is_lasting(lines[n]) for n in fresh):
+            records = self._writer.store_all([lines[n].draft for n in fresh], then)
+        else:
+            records = self._writer.store([lines[n].draft for n in fresh]) if fresh else []
+            with self._parts.router.durable_store().transaction() as tx:
+                then(tx, {})
+        for n, record in zip(fresh, records, strict=True):
+            kept[n] = record
+            if not self._is_lasting(lines[n]):
+                arrivals.note(lines[n].given_id, self._place(lines[n], record.id))
+        self._tell(lines, [(n, kept[n]) for n in fresh])
+        return [kept[n] for n in range(len(lines))]
+
+    def _tell(
+        self, lines: Sequence[Incoming], stored: Sequence[tuple[int, MemoryRecord]]
+    ) -> None:
+        """Call the callbacks of the layers that got memories."""
+        for n, record in stored:
+            said = lines[n].said
+            layer = layer_of(said.sorts if said is not None else ())
+            if layer is not None and self._is_lasting(lines[n]):
+                self._parts.callbacks.note_stored(layer, [record])
+
+    def store_items(
+        self, arrivals: Arrivals, lines: Sequence[tuple[str, Mapping[str, object]]]
+    ) -> None:
+        """Apply lines that are no memories, in one commit.
+
+        Args:
+            lines: where each stands, and what it says.
+
+        Raises:
+            ImportFormatError: A line contradicts what the store has.
+        """
+        with self._parts.router.durable_store().transaction() as tx:
+            reader, apply = self._in(tx)
+            for where, line in lines:
+                try:
+                    arrivals.plan_item(reader, line, apply)
+                except InvalidInputError as error:
+                    raise ImportFormatError(
+                        f"{where}: {error.message}", hint=error.hint
+                    ) from error
+
+    def _in(
+        self, tx: Transaction
+    ) -> tuple[KnowledgeReader, Callable[[Changes], Sequence[int]]]:
+        """What a transaction knows so far, and what adds changes to it."""
+        make_tables(tx.connection)
+        path = self._parts.router.durable_store().catalog.path
+
+        def apply(changes: Changes) -> Sequence[int]:
+            now_ms = self._parts.clock.now_ms()
+            items = self._writer.claim_ids(tx, changes.items, now_ms) if changes.items else []
+            apply_changes(tx, changes, {}, items)
+            return items
+
+        return KnowledgeReader(tx.connection, path), apply
+
+    def _is_lasting(self, line: Incoming) -> bool:
+        return not self._parts.router[line.draft.tier].volatile
+
+    def _place(self, line: Incoming, memory: int, *, is_known: bool = False) -> Place:
+        return Place(
+            memory, line.draft.user_id or "", line.given_scope,
+            is_user_said=is_user_said(line.draft.role), is_known=is_known,
+            is_lasting=self._is_lasting(line),
+        )  # fmt: skip
