@@ -225,8 +225,7 @@ def _make_parts(
         series=SeriesWriter(context, writer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(
-            listing, writer, ArrivalWriter(context, writer), router, vectors, root=root,
-            config=config,
+            listing, ArrivalWriter(context, writer), router, vectors, root, config
         ),
     )
 

@@ -12,7 +12,7 @@ from spector.exchange.lines import ARGUMENTS, Line
 from spector.layout import Flag, TierCode
 from spector.store.catalog import join_reserved_tags, split_reserved_tags
 from spector.store.payloads import TIER_OF_SORT
-from spector.write import Draft, Writer
+from spector.write import Draft
 
 __all__ = ["draft_of"]
 
@@ -21,21 +21,23 @@ _GROWTH: Final = {"fact": 2.0, "learning": 3.0}
 
 
 def draft_of(
-    line: Line, path: str, writer: Writer, id_of: Callable[[int], int | None]
+    line: Line, path: str, make: Callable[[dict[str, Any]], Draft],
+    id_of: Callable[[int], int | None],
 ) -> Draft:
     """The draft of a line.
 
     Args:
+        make: a draft of arguments of `remember`.
         id_of: the id that a memory of the file has got.
     """
     given = line.given
     if "recorded_at" not in line.entry:
         given = _with_source(given, path)
     arguments = _arguments(given, id_of)
-    sorts = frozenset() if line.said is None else line.said.sorts
+    sorts = frozenset() if line.knowledge is None else line.knowledge.sorts
     for sort in sorts & TIER_OF_SORT.keys():
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
-    draft = writer.draft(arguments, {}, names_aliases=True)
+    draft = make(arguments)
     draft.restored = _restored(line.entry, is_auxiliary="statistic" in sorts)
     draft.tags = _with_own_end(draft, line.entry)
     if "stability_days" not in draft.restored:

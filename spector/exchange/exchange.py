@@ -21,7 +21,7 @@ from spector.search import Listing
 from spector.search.view import Selection
 from spector.store.backup import file_beside
 from spector.tiers import TierRouter
-from spector.write import ArrivalWriter, Incoming, Writer
+from spector.write import ArrivalWriter, Incoming
 
 __all__ = ["Exchange"]
 
@@ -38,11 +38,10 @@ class Exchange:
     """
 
     def __init__(
-        self, listing: Listing, writer: Writer, arrivals: ArrivalWriter, router: TierRouter,
-        vectors: Vectors, *, root: str | None, config: Config,
+        self, listing: Listing, arrivals: ArrivalWriter, router: TierRouter, vectors: Vectors,
+        root: str | None, config: Config,
     ) -> None:
         self._listing = listing
-        self._writer = writer
         self._arrivals = arrivals
         self._router = router
         self._vectors = vectors
@@ -124,7 +123,7 @@ class Exchange:
             return []
         return self._arrivals.store(arrivals, [
             Incoming(
-                draft_of(line, path, self._writer, arrivals.id_of), line.said,
+                draft_of(line, path, self._arrivals.draft, arrivals.id_of), line.knowledge,
                 line.entry.get("id"), line.entry.get("user_id") or "",
             )
             for line in batch.memories

@@ -11,7 +11,7 @@ from typing import Any, Final
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.exchange.checks import CHECKS, LINKS
 from spector.exchange.vectors import Vectors
-from spector.knowledge.exchange import ITEM_KEY, MEMORY_KEYS, Said, parse_item, parse_memory
+from spector.knowledge.exchange import ITEM_KEY, MEMORY_KEYS, Knowledge, parse_item, parse_memory
 from spector.store.files import read_lines
 
 __all__ = ["ARGUMENTS", "KNOWN", "Batch", "Change", "Line", "batches"]
@@ -41,7 +41,7 @@ class Line:
     entry: dict[str, Any]
     #: as the caller changed it
     given: dict[str, Any]
-    said: Said | None
+    knowledge: Knowledge | None
 
     @property
     def user(self) -> str:
@@ -73,7 +73,7 @@ class Batch:
         """Whether the line may be of this batch: it refers to none of it, and repeats none."""
         if self.items or len(self.memories) == most:
             return False
-        identity = None if line.said is None else line.said.identity(line.user)
+        identity = None if line.knowledge is None else line.knowledge.identity(line.user)
         return identity not in self._identities and all(
             self._ids.isdisjoint(line.entry.get(name) or ()) for name in LINKS
         )
@@ -82,7 +82,7 @@ class Batch:
         self.memories.append(line)
         if "id" in line.entry:
             self._ids.add(line.entry["id"])
-        identity = None if line.said is None else line.said.identity(line.user)
+        identity = None if line.knowledge is None else line.knowledge.identity(line.user)
         if identity is not None:
             self._identities.add(identity)
 
@@ -136,9 +136,9 @@ def _line(
     where = f"{path} line {number}"
     if entry.get("vector") is not None and not vectors.accepts(entry, where):
         del entry["vector"]
-    said = _checked(lambda each: parse_memory(each, where), entry, where)
-    _refuse_unknown(entry, said, seen, where)
-    return Line(number, entry, entry if change is None else change(dict(entry)), said)
+    knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
+    _refuse_unknown(entry, knowledge, seen, where)
+    return Line(number, entry, entry if change is None else change(dict(entry)), knowledge)
 
 
 def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], where: str) -> Any:
@@ -175,7 +175,7 @@ def _entry(path: str, number: int, line: str) -> dict[str, Any]:
 
 
 def _refuse_unknown(
-    entry: dict[str, Any], said: Said | None, seen: set[int], where: str
+    entry: dict[str, Any], knowledge: Knowledge | None, seen: set[int], where: str
 ) -> None:
     """Raise when an entry supersedes, or is tied to, an id that no entry before it has.
 
@@ -190,7 +190,7 @@ def _refuse_unknown(
                 hint="name the older memory's id in its own line, further up; or, to supersede a"
                 " memory of the store, remember(..., supersedes=id)",
             )
-    for tie in said.ties if said is not None else ():
+    for tie in knowledge.ties if knowledge is not None else ():
         if tie.target not in seen:
             raise ImportFormatError(
                 f"{where}: is tied to {tie.target}, but no line before it has this id",

@@ -128,11 +128,8 @@ class Listing:
         out: set[int] = set()
         for store in self._router.stores():
             for start in range(0, len(ordered), _CHUNK):
-                some = ordered[start : start + _CHUNK]
-                marks = ", ".join("?" * len(some))
-                out.update(row[0] for row in store.catalog.select(
-                    f"({condition.sql}) AND record.id IN ({marks})", (*condition.params, *some)
-                ))  # fmt: skip
+                few = condition.among(ordered[start : start + _CHUNK])
+                out.update(row[0] for row in store.catalog.select(few.sql, few.params))
         return out
 
     def condition(

@@ -27,7 +27,7 @@ _FLOOR_PERCENT = 70.0
 _TABLE = REPO / "tests/proofs/T30.md"
 #: noticed for certain: module, kind, line
 _KNOWN = (
-    ("spector/exchange.py", "removed call", "batch.append(entry)"),
+    ("spector/exchange/lines.py", "removed call", "batch.add(line)"),
     ("spector/store/core/transaction.py", "removed call",
      "partitions.by_id[segment_id].write_records(slot, image)"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.knowledge.exchange.items import parse_item
-from spector.knowledge.exchange.parsing import MEMORY_KEYS, Said, Tie, parse_memory
+from spector.knowledge.exchange.parsing import MEMORY_KEYS, Knowledge, Tie, parse_memory
 from spector.knowledge.exchange.planning import Arrival, Arrivals, MetError
 from spector.knowledge.exchange.ties import Place
 from spector.knowledge.exchange.writing import ITEM_KEY, KnowledgeLines
@@ -13,10 +13,10 @@ __all__ = [
     "MEMORY_KEYS",
     "Arrival",
     "Arrivals",
+    "Knowledge",
     "KnowledgeLines",
     "MetError",
     "Place",
-    "Said",
     "Tie",
     "parse_item",
     "parse_memory",

@@ -31,7 +31,7 @@ from spector.language.words import concept_key, fact_key, folded
 from spector.records import LearningType
 from spector.store.payloads import PAYLOAD_FACETS, SORTS, decode, encode
 
-__all__ = ["MEMORY_KEYS", "Said", "Tie", "parse_memory"]
+__all__ = ["MEMORY_KEYS", "Knowledge", "Tie", "parse_memory"]
 
 #: keys of a memory's line that are about knowledge
 MEMORY_KEYS: Final = ("payload", "sources", "references", "mentions", "edges")
@@ -52,7 +52,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Knowledge:
     """What the line of a memory says beside its record, checked."""
 
     #: sort -> fields of a payload
@@ -85,7 +85,7 @@ class Said:
         return None
 
 
-def parse_memory(line: Mapping[str, Any], where: str = "") -> Said | None:
+def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
     """What a line says beside its memory; None when that is nothing.
 
     Args:
@@ -129,7 +129,7 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Said | None:
         *_links(given.get("references", ()), "references", is_allowed="concept" in found),
     ]
     mentions = tuple(_mention(each) for each in list_of(given.get("mentions", ()), "mentions"))
-    return Said(
+    return Knowledge(
         found, fact, triggers, names, mentions, tuple(replace(tie, where=where) for tie in ties)
     )
 

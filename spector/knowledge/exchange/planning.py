@@ -15,7 +15,7 @@ from spector.errors import ImportFormatError
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.concepts import concepts_named, property_name
 from spector.knowledge.entities import ENTITY_NAMES, plan_alias, plan_merge
-from spector.knowledge.exchange.parsing import Said, Tie
+from spector.knowledge.exchange.parsing import Knowledge, Tie
 from spector.knowledge.exchange.ties import Apply, Place, meet, put_tie, tie_known
 from spector.knowledge.exchange.writing import ITEM_KEY
 from spector.knowledge.graph import Registry
@@ -35,7 +35,7 @@ class MetError(Exception):
 class Arrival:
     """A line whose memory has its id."""
 
-    said: Said | None
+    knowledge: Knowledge | None
     #: its id in the file
     given_id: int | None
     place: Place
@@ -70,7 +70,7 @@ class Arrivals:
     # -- what is there already ----------------------------------------------------------------
 
     def known(
-        self, reader: KnowledgeReader, lines: Sequence[tuple[Said | None, int | None, str]]
+        self, reader: KnowledgeReader, lines: Sequence[tuple[Knowledge | None, int | None, str]]
     ) -> dict[int, int]:
         """Number of a line -> the memory of the store that is what it says.
 
@@ -79,8 +79,8 @@ class Arrivals:
         """
         out: dict[int, int] = {}
         here: dict[int, int] = {}
-        for n, (said, given_id, scope) in enumerate(lines):
-            identity = None if said is None else said.identity(scope)
+        for n, (knowledge, given_id, scope) in enumerate(lines):
+            identity = None if knowledge is None else knowledge.identity(scope)
             if identity is None:
                 continue
             found = self._same(reader, identity, here)
@@ -126,8 +126,8 @@ class Arrivals:
             self.note(each.given_id, each.place)
         changes = Changes()
         for each in arrived:
-            if each.said is not None and not each.place.is_known:
-                self._put_payloads(changes, each.said, each.place, now_ms)
+            if each.knowledge is not None and not each.place.is_known:
+                self._put_payloads(changes, each.knowledge, each.place, now_ms)
         mentions = self._put_mentions(reader, changes, arrived)
         registry, known = Registry(reader.kinds()), []
         for place, tie in self._ready(arrived):
@@ -146,39 +146,41 @@ class Arrivals:
         if changes:
             self._note_entities(mentions, apply(changes))
         for each in arrived:
-            if each.said is not None and each.place.is_known:
-                meet(reader, each.said, each.place, apply)
+            if each.knowledge is not None and each.place.is_known:
+                meet(reader, each.knowledge, each.place, apply)
         for place, tie, other in known:
             tie_known(reader, registry, place, tie, other, apply, now_ms)
 
     def _refuse_met(self, reader: KnowledgeReader, arrived: Sequence[Arrival]) -> None:
         for each in arrived:
-            if each.said is None or each.said.fact is None or each.place.is_known:
+            if each.knowledge is None or each.knowledge.fact is None or each.place.is_known:
                 continue
-            key = each.said.fact["fact_key"]
-            if each.said.fact["holds"] and reader.facts(
+            key = each.knowledge.fact["fact_key"]
+            if each.knowledge.fact["holds"] and reader.facts(
                 scope=each.place.scope, fact_key=key, holds=1
             ):
                 raise MetError
 
-    def _put_payloads(self, changes: Changes, said: Said, place: Place, now_ms: int) -> None:
+    def _put_payloads(
+        self, changes: Changes, knowledge: Knowledge, place: Place, now_ms: int
+    ) -> None:
         """The rows that a memory owns alone."""
-        for sort, values in said.payloads.items():
+        for sort, values in knowledge.payloads.items():
             fields = dict(values)
             for name in ("concept_id", "nearest_id"):
                 if fields.get(name) is not None:
                     other = self._places.get(fields[name])
                     fields[name] = None if other is None or other.scope != place.scope else other.id
             changes.put("payload", id=place.id, sort=sort, json=encode(sort, fields))
-        if said.fact is not None:
-            row = dict(said.fact)
+        if knowledge.fact is not None:
+            row = dict(knowledge.fact)
             if row["verified_ms"] is None:
                 row["verified_ms"] = now_ms
             changes.put("fact", id=place.id, scope=place.scope, **row)
-        put_triggers(changes, place.scope, place.id, said.triggers)
-        if "concept" in said.payloads:
-            values = said.payloads["concept"]
-            names = [("concept", each) for each in (concept_key(values["name"]), *said.names)]
+        put_triggers(changes, place.scope, place.id, knowledge.triggers)
+        if "concept" in knowledge.payloads:
+            values = knowledge.payloads["concept"]
+            names = [("concept", each) for each in (concept_key(values["name"]), *knowledge.names)]
             names.append(("category", folded(values["category"])))
             names += [
                 ("property", property_name(*pair)) for pair in values["properties"].items()
@@ -191,7 +193,7 @@ class Arrivals:
         for each in arrived:
             if each.given_id is not None:
                 yield from self._waiting.pop(each.given_id, ())
-            for tie in each.said.ties if each.said is not None else ():
+            for tie in each.knowledge.ties if each.knowledge is not None else ():
                 if tie.target in self._places:
                     yield each.place, tie
                 else:
@@ -205,7 +207,7 @@ class Arrivals:
         """Tie memories to what they mention; returns which entities these are."""
         wanted: dict[str, set[str]] = {}
         for each in arrived:
-            for name, _, _ in each.said.mentions if each.said is not None else ():
+            for name, _, _ in each.knowledge.mentions if each.knowledge is not None else ():
                 wanted.setdefault(each.place.scope, set()).add(folded(name))
         known: dict[tuple[str, str], list[int | New]] = {}
         uris: dict[int | New, str] = {}
@@ -219,7 +221,7 @@ class Arrivals:
         counts: dict[tuple[int | New, int], int] = {}
         for each in arrived:
             scope = each.place.scope
-            for name, kind, count in each.said.mentions if each.said is not None else ():
+            for name, kind, count in each.knowledge.mentions if each.knowledge is not None else ():
                 candidates = known.setdefault((scope, folded(name)), [])
                 item = self._choose(candidates, uris, entity_uri(name, kind))
                 if item is None:

@@ -9,7 +9,7 @@ from typing import Final
 from spector.errors import ImportFormatError, UnknownRelationError
 from spector.knowledge.changes import Changes
 from spector.knowledge.concepts import plan_concept_met, plan_reference, plan_reinforcement
-from spector.knowledge.exchange.parsing import Said, Tie
+from spector.knowledge.exchange.parsing import Knowledge, Tie
 from spector.knowledge.facts import confirm_fact
 from spector.knowledge.graph import Registry
 from spector.knowledge.reader import KnowledgeReader
@@ -66,16 +66,16 @@ def _stored(
         ) from error
 
 
-def meet(reader: KnowledgeReader, said: Said, place: Place, apply: Apply) -> None:
+def meet(reader: KnowledgeReader, knowledge: Knowledge, place: Place, apply: Apply) -> None:
     """A concept that the store has is met again: its names, properties and provenance."""
-    values = said.payloads.get("concept")
+    values = knowledge.payloads.get("concept")
     if values is None:
         return
-    for name in (values["name"], *said.names):
+    for name in (values["name"], *knowledge.names):
         changes = plan_concept_met(
             reader, place.id, name=name, properties=values["properties"],
             provenance=values["provenance"], scope=place.scope,
-            is_automatic="observed" in said.payloads,
+            is_automatic="observed" in knowledge.payloads,
         )  # fmt: skip
         if changes:
             apply(changes)

@@ -275,7 +275,7 @@ def _itself(about: Mapping[str, Any]) -> Who:
 
 
 def _who(about: Mapping[str, Any], memory: int, count: int) -> Iterator[tuple[Who, int]]:
-    """Whom a memory mentions of an entity, and how often: itself, and what was merged into it."""
+    """What a memory mentions of an entity, and how often: itself, and what was merged into it."""
     parts = [(each["item"], dict(each["mentions"]).get(memory, 0))
              for each in about.get("merged", ())]  # fmt: skip
     own = count - sum(n for _, n in parts)
@@ -292,7 +292,7 @@ def _merged(
     """The entity that others were merged into, and the merges in their order.
 
     Args:
-        present: whom the export mentions; of others it says nothing.
+        present: those that the export mentions; of others it says nothing.
     """
     root = _itself(about) if _itself(about) in present else None
     steps: list[tuple[Who, Who]] = []

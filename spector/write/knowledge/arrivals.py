@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.knowledge import Changes, KnowledgeReader, layer_of
-from spector.knowledge.exchange import Arrival, Arrivals, MetError, Place, Said
+from spector.knowledge.exchange import Arrival, Arrivals, Knowledge, MetError, Place
 from spector.knowledge.reading import is_user_said
 from spector.records import MemoryRecord
 from spector.store.core import Transaction
@@ -25,7 +26,7 @@ class Incoming:
     """A line of an import: its memory, and what it says beside it."""
 
     draft: Draft
-    said: Said | None
+    knowledge: Knowledge | None
     #: its id and its user in the file
     given_id: int | None
     given_scope: str
@@ -38,6 +39,10 @@ class ArrivalWriter:
         self._parts = parts
         self._writer = writer
 
+    def draft(self, fields: dict[str, Any]) -> Draft:
+        """The draft of a memory that was one already: its aliases name it, whatever its role."""
+        return self._writer.draft(fields, {}, names_aliases=True)
+
     def store(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> list[MemoryRecord]:
         """Store a batch; a memory that the store has already stands for its line.
 
@@ -45,7 +50,7 @@ class ArrivalWriter:
             arrivals: what the lines before have become; it learns what these become.
         """
         if not arrivals.expects(
-            [each.given_id for each in lines], any(each.said is not None for each in lines)
+            [each.given_id for each in lines], any(each.knowledge is not None for each in lines)
         ):
             records = self._writer.store([each.draft for each in lines])
             for each, record in zip(lines, records, strict=True):
@@ -65,7 +70,7 @@ class ArrivalWriter:
             return arrivals.known(
                 KnowledgeReader(db, store.catalog.path),
                 [
-                    (each.said if self._is_lasting(each) else None, each.given_id,
+                    (each.knowledge if self._is_lasting(each) else None, each.given_id,
                      each.draft.user_id or "")
                     for each in lines
                 ],
@@ -84,7 +89,7 @@ class ArrivalWriter:
             places = {fresh[at]: each for at, each in ids.items()} | dict(known)
             arrived = [
                 Arrival(
-                    lines[n].said, lines[n].given_id,
+                    lines[n].knowledge, lines[n].given_id,
                     self._place(lines[n], places[n], is_known=n in known),
                 )
                 for n in sorted(places)
@@ -110,8 +115,8 @@ class ArrivalWriter:
     ) -> None:
         """Call the callbacks of the layers that got memories."""
         for n, record in stored:
-            said = lines[n].said
-            layer = layer_of(said.sorts if said is not None else ())
+            knowledge = lines[n].knowledge
+            layer = layer_of(knowledge.sorts if knowledge is not None else ())
             if layer is not None and self._is_lasting(lines[n]):
                 self._parts.callbacks.note_stored(layer, [record])
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -80,6 +80,11 @@ class SqlFilter:
 
     sql: str
     params: tuple[str | int, ...]
+
+    def among(self, ids: Sequence[int]) -> SqlFilter:
+        """The same of a few records."""
+        marks = ", ".join("?" * len(ids))
+        return SqlFilter(f"({self.sql}) AND record.id IN ({marks})", (*self.params, *ids))
 
 
 #: memories without a user
