@@ -224,9 +224,7 @@ def _make_parts(
         promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
         series=SeriesWriter(context, writer, note_writes=note_writes),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
-        exchange=Exchange(
-            listing, ArrivalWriter(context, writer), router, vectors, root, config
-        ),
+        exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
 
 
