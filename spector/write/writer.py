@@ -6,7 +6,6 @@ Every write goes through one transaction of the store that keeps the record's ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -153,27 +152,19 @@ class Writer:
         self._parts.router[draft.tier]  # an unknown tier is refused before anything is embedded
         return draft
 
-    def store(self, drafts: Sequence[Draft]) -> list[MemoryRecord]:
-        """Store drafts; announces them first, and counts them afterwards."""
-        self.announce(drafts)
-        records = self._append(drafts)
-        self._note_writes(len(drafts))
-        lasting = [e for e in records if not self._parts.router[e.tier].volatile]
-        self._parts.callbacks.note_stored("episodes", lasting)
-        return records
-
-    def store_all(
-        self, drafts: Sequence[Draft], then: Callable[[Transaction, Mapping[int, int]], None]
-    ) -> list[MemoryRecord]:
-        """Store drafts, some of them lasting, with what ``then`` adds to their commit.
+    def store(self, drafts: Sequence[Draft], then: Then | None = None) -> list[MemoryRecord]:
+        """Store drafts; announces them first, and counts them afterwards.
 
         Args:
-            then: called with the transaction of the durable store, and the ids of its drafts by
-                their number; layers are not told of any.
+            then: adds to the commit of the durable store; it tells the layers, too.
         """
         self.announce(drafts)
         records = self._append(drafts, then)
         self._note_writes(len(drafts))
+        if then is not None:
+            return records
+        lasting = [e for e in records if not self._parts.router[e.tier].volatile]
+        self._parts.callbacks.note_stored("episodes", lasting)
         return records
 
     def announce(self, drafts: Iterable[Draft]) -> None:
@@ -187,8 +178,7 @@ class Writer:
         )
 
     def _append(
-        self, drafts: Sequence[Draft],
-        then: Callable[[Transaction, Mapping[int, int]], None] | None = None,
+        self, drafts: Sequence[Draft], then: Then | None = None
     ) -> list[MemoryRecord]:
         """Store drafts; one transaction per store that keeps any of their tiers.
 
@@ -198,10 +188,7 @@ class Writer:
         by_store: dict[Store, list[int]] = {}
         for n, tier in enumerate(tiers):
             by_store.setdefault(tier.store, []).append(n)
-        durable = self._parts.router.durable_store()
-        ties: dict[Store, Then] = {} if then is None or durable not in by_store else {
-            durable: partial(_with_numbers, then, by_store[durable])
-        }
+        ties = {} if then is None else {self._parts.router.durable_store(): then}
         openings = self._parts.speakers.openings(drafts)
         settles = any(draft.settles for draft in drafts)
         if not openings and not settles:
@@ -380,14 +367,6 @@ class Writer:
             if behind and store.writable and store.is_open and not store.failed:
                 with store.transaction() as tx:
                     tx.note_id(last)
-
-
-def _with_numbers(
-    then: Callable[[Transaction, Mapping[int, int]], None], members: Sequence[int],
-    tx: Transaction, ids: Sequence[int],
-) -> None:
-    """Call ``then`` with the ids of drafts by the numbers that they have among all."""
-    then(tx, dict(zip(members, ids, strict=True)))
 
 
 def _words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:

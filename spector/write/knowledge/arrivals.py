@@ -84,9 +84,12 @@ class ArrivalWriter:
             n: self._parts.finder.get(memory) for n, memory in known.items()
         }
 
-        def then(tx: Transaction, ids: Mapping[int, int]) -> None:
+        store = self._parts.router.durable_store()
+        ours = [n for n in fresh if self._parts.router[lines[n].draft.tier].store is store]
+
+        def then(tx: Transaction, ids: list[int]) -> None:
             """Add the knowledge of the batch to the commit of its memories."""
-            places = {fresh[at]: each for at, each in ids.items()} | dict(known)
+            places = dict(zip(ours, ids, strict=True)) | dict(known)
             arrived = [
                 Arrival(
                     lines[n].knowledge, lines[n].given_id,
@@ -97,12 +100,10 @@ class ArrivalWriter:
             reader, apply = self._in(tx)
             arrivals.plan(reader, arrived, apply, self._parts.clock.now_ms())
 
-        if any(self._is_lasting(lines[n]) for n in fresh):
-            records = self._writer.store_all([lines[n].draft for n in fresh], then)
-        else:
-            records = self._writer.store([lines[n].draft for n in fresh]) if fresh else []
-            with self._parts.router.durable_store().transaction() as tx:
-                then(tx, {})
+        records = self._writer.store([lines[n].draft for n in fresh], then) if fresh else []
+        if not ours:
+            with store.transaction() as tx:
+                then(tx, [])
         for n, record in zip(fresh, records, strict=True):
             kept[n] = record
             if not self._is_lasting(lines[n]):
