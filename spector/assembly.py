@@ -14,7 +14,9 @@ from spector.arguments import (
     parse_clock,
     parse_config,
     parse_dim,
+    parse_ops_log,
     parse_place,
+    parse_switch,
     parse_threads,
     without_tilde,
 )
@@ -30,7 +32,7 @@ from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
 from spector.observe import Settling
 from spector.parts import Access, Lifetime, Parts
-from spector.process import Calls, drop_all_caches, entry
+from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
     LLM,
     CachedEmbedder,
@@ -49,7 +51,9 @@ from spector.search import Listing, Neighbours, Searcher
 from spector.search.evidence import Probes
 from spector.session import Keeping, Sessions, SessionTools
 from spector.sleep import ReflectDaemon, Sleeper
+from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
+from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 from spector.upkeep import Keeper, has_one_user
 from spector.write import (
@@ -80,6 +84,7 @@ def open_memory_at(
     extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
     llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
     summarizer: Summarizer | None = None, timezone: str | None = None,
+    ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -107,6 +112,8 @@ def open_memory_at(
         summarizer: condenses memories instead of the model.
         timezone: the zone of "tomorrow" and of hours of the day ("Europe/Istanbul", "+03:00");
             ``Config.timezone`` if None, which is UTC.
+        ops_log: True or a path: a JSON line for each operation, with ids and counts; True is for
+            ``ops-log.jsonl`` in the store's directory. ops_log_text: snippets of texts as well.
 
     Raises:
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
@@ -122,21 +129,18 @@ def open_memory_at(
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     where, extractor = _at_home(where), resolve_extractor(llm, fact_extractor)
     summarizer = resolve_summarizer(summarizer)
-    opened = _open_stores(
-        where, router, config,
-        Stamp(
-            dim if found is None else found.dim,
-            None if found is None else found.model_id,
-            None if found is None else found.fingerprint,
-        ),
-        mode=mode, durability=durability,
-    )
+    log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
+    stamp = Stamp(dim, None, None)
+    if found is not None:
+        stamp = Stamp(found.dim, found.model_id, found.fingerprint)
+    opened = _open_stores(where, router, config, stamp, mode=mode, durability=durability)
     try:
         return Memory(parts=_make_parts(
             opened, router, path=where, embedder=found, importance=importance,
             clock=clock or SystemClock(), config=config, profile=ranking,
             durability=durability, mode=mode, threads=threads or usable_cores(),
             fact_extractor=extractor, summarizer=summarizer,
+            operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
         ))  # fmt: skip
     except BaseException:
         _abandon(opened)
@@ -161,7 +165,7 @@ def _make_parts(
     opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
     importance: ImportanceScorer | None, clock: Clock, config: Config,
     profile: ScoringProfile, durability: str, mode: str, threads: int,
-    fact_extractor: FactExtractor | None, summarizer: Summarizer | None,
+    fact_extractor: FactExtractor | None, summarizer: Summarizer | None, operations: Operations,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, finder = opened[0].store, Calls(path), Finder(router)
@@ -173,7 +177,8 @@ def _make_parts(
     searcher = Searcher(router, kernel, single, config, embed=embed)
     access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
     keeper = Keeper(router, config, checked, [
-        searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder)
+        searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder),
+        operations.scrub,
     ])  # fmt: skip
     sleeper = Sleeper(
         calls, router, config, checked, ensure=access.ensure, empty_caches=keeper.empty_caches
@@ -194,15 +199,14 @@ def _make_parts(
         searcher, listing, finder, embedder=embedder, probes=probes, clock=checked,
         config=config, profile=profile, dim=store.dim,
         has_one_user=partial(_has_one_user, router), note_use=use.note_use,
+        operations=operations,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
-    keeping = Keeping(finder, writer, changer, forgetter, config, store.dim)
-    sessions = Sessions(checked, config, SessionTools(
-        promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
-        vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
-        wake=partial(note_writes, config.reflect_after_writes),
-    ))  # fmt: skip
-    context.watchers.add(sessions.forget)
+    sessions = _sessions(
+        context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
+        partial(note_writes, config.reflect_after_writes),
+    )
+    context.watchers.add(operations.note_gone)
     vectors = Vectors(
         dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
         can_embed=embedder is not None,
@@ -210,15 +214,15 @@ def _make_parts(
     root = store.files.root if store.files.durable else None
     return Parts(
         path=path, dim=store.dim, durability=durability, clock=clock, config=config,
-        calls=calls, access=access, kernel=kernel, vectors=vectors, probes=probes,
+        calls=calls, access=access, operations=operations, kernel=kernel, vectors=vectors,
+        probes=probes,
         lifetime=Lifetime(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
-            close_search=searcher.close, sessions=sessions,
+            close_search=searcher.close, sessions=sessions, operations=operations,
         ),
         fact_extractor=fact_extractor, summarizer=summarizer,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
-        writer=writer, updater=updater,
-        changer=changer, forgetter=forgetter,
+        writer=writer, updater=updater, changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
         promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
@@ -236,6 +240,41 @@ def _writer(
         context, expect=searcher.expect, note_writes=note_writes,
         settler=Settling(Neighbours(searcher), context.config.observe),
     )
+
+
+def _sessions(
+    context: WriteContext, access: Access, keeping: Keeping, wake: Callable[[], None]
+) -> Sessions:
+    """The sessions of a memory; they hear of what is forgotten."""
+    sessions = Sessions(context.clock, context.config, SessionTools(
+        promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
+        vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r", wake=wake,
+    ))  # fmt: skip
+    context.watchers.add(sessions.forget)
+    return sessions
+
+
+def _operations(
+    path: str | None, store: Store, clock: Clock | None, *, texts: bool
+) -> Operations:
+    """What is noted in a log at a path, if there is one; a reader writes nothing into a store.
+
+    Raises:
+        InvalidInputError: the path is that of another file in the store.
+    """
+    operations = Operations()
+    if path is None:
+        return operations
+    root = store.files.root if store.files.durable else None
+    own = f"{root}/{OPS_LOG_NAME}"
+    path = path or own
+    if root is not None and path != own and path.startswith(f"{root}/"):
+        raise InvalidInputError(
+            f"ops_log is {path}, in the store's directory", hint="pass True or a path outside"
+        )
+    if path != own or store.writable:
+        operations.sink = ops_log_at(path, CheckedClock(clock or SystemClock()), texts=texts)
+    return operations
 
 
 def _has_one_user(router: TierRouter) -> bool:

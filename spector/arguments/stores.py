@@ -15,7 +15,7 @@ from spector.messages import shown
 
 __all__ = [
     "is_nameable", "parse_choice", "parse_clock", "parse_config", "parse_dim", "parse_directory",
-    "parse_limit", "parse_path", "parse_place", "parse_threads", "without_tilde",
+    "parse_limit", "parse_ops_log", "parse_path", "parse_place", "parse_threads", "without_tilde",
 ]
 
 _Choice = TypeVar("_Choice", bound=str)
@@ -88,6 +88,22 @@ def parse_place(path: Any) -> str:
             f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
         )
     return where
+
+
+def parse_ops_log(given: Any, where: str) -> str | None:
+    """The path of an operations log, "" for one in the directory of the store, None for none."""
+    if isinstance(given, bool):
+        if given and where == ":memory:":
+            raise InvalidInputError(
+                "ops_log=True writes into the directory of a store, and this one has none",
+                hint='pass the path of a file, like ops_log="ops-log.jsonl"',
+            )
+        return "" if given else None
+    if not is_nameable(given):
+        raise InvalidInputError(
+            f"ops_log is {shown(given)}", hint="pass True, False or the path of a file"
+        )
+    return os.path.realpath(without_tilde(given, "ops_log"))
 
 
 def parse_directory(path: Any, name: str) -> str:

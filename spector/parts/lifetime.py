@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from spector.errors import StoreReadOnlyError
 from spector.kernel import ParallelKernel
-from spector.process import Calls, completed, entry
+from spector.process import Calls, Operations, completed, entry
 from spector.session import Sessions
 from spector.sleep import ReflectDaemon
 from spector.store.opening import OpenedStore
@@ -59,6 +59,7 @@ class Lifetime:
     def __init__(
         self, access: Access, calls: Calls, kernel: ParallelKernel, daemon: ReflectDaemon, *,
         keep_last_id: Callable[[], None], close_search: Callable[[], None], sessions: Sessions,
+        operations: Operations,
     ) -> None:
         self._opened = access.opened
         self._calls = calls
@@ -67,6 +68,7 @@ class Lifetime:
         self._keep_last_id = keep_last_id
         self._close_search = close_search
         self._sessions = sessions
+        self._operations = operations
         for each in self._opened:  # a collector may come to the catalog before the memory
             each.store.catalog.has_owner = True
 
@@ -105,6 +107,7 @@ class Lifetime:
             for opened in self._opened:
                 opened.store.refuse_calls()
             self._calls.wait()
+            self._operations.close()
         self._kernel.close()
         try:
             self._keep_last_id()

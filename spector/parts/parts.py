@@ -12,7 +12,7 @@ from spector.exchange import Exchange, Vectors
 from spector.forgetting import Forgetting
 from spector.kernel import ParallelKernel
 from spector.parts.lifetime import Access, Lifetime
-from spector.process import Calls
+from spector.process import Calls, Operations
 from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
 from spector.recall import Recaller
 from spector.search import Listing, Searcher
@@ -45,6 +45,7 @@ class Parts:
     durability: str
     calls: Calls
     access: Access
+    operations: Operations
     lifetime: Lifetime
     clock: Clock
     config: Config
@@ -97,4 +98,5 @@ class Parts:
                 "hit_rate": cache.hit_rate,
             },
             "daemon": self.daemon.status(),
+            "ops_log": self.operations.stats(),
         })  # fmt: skip

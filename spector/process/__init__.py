@@ -7,6 +7,7 @@ from spector.process.caches import KEEPERS, drop_all_caches, keeps
 from spector.process.callbacks import Callback, LayerCallbacks, Watchers
 from spector.process.calls import Calls, Steps, verb
 from spector.process.exit import at_exit
+from spector.process.operations import SNIPPET, Operation, Operations
 from spector.process.resources import (
     Call,
     Resource,
@@ -28,10 +29,13 @@ from spector.process.sole import Sole
 
 __all__ = [
     "KEEPERS",
+    "SNIPPET",
     "Call",
     "Callback",
     "Calls",
     "LayerCallbacks",
+    "Operation",
+    "Operations",
     "Resource",
     "Sole",
     "Steps",

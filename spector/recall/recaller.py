@@ -26,6 +26,7 @@ from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.cues import need_gate, skip_reason, split_cue
 from spector.layout import Flag
+from spector.process import Operations
 from spector.providers import Embedder, embedded, token_counter
 from spector.recall.abstention import CROWD, select_hits
 from spector.recall.context import Context
@@ -44,6 +45,7 @@ from spector.recall.intent_presets import (
     semantic,
 )
 from spector.recall.merging import DEPTH, merge_answers
+from spector.recall.noting import note_context, note_recall
 from spector.recall.options import (
     COMMON,
     RareArguments,
@@ -95,7 +97,7 @@ class Recaller:
     def __init__(
         self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
         probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
-        has_one_user: Callable[[], bool], note_use: NoteUse,
+        has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations,
     ) -> None:
         self._searcher = searcher
         self._listing = listing
@@ -108,10 +110,13 @@ class Recaller:
         self._dim = dim
         self._has_one_user = has_one_user
         self._note_use = note_use
+        self._operations = operations
 
     def recall(self, *args: Any, **selecting: Any) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent."""
-        hits = self._recall(*args, **selecting)
+        with self._operations.noting("recall") as operation:
+            hits = self._recall(*args, **selecting)
+            note_recall(operation, args[0], selecting, hits)
         request = hits.request
         return hits if request is None else in_order_of(_request_of(hits).intent, hits)
 
@@ -186,11 +191,17 @@ class Recaller:
             self._note_use(used, request.selection.scope, associate=request.associate)
         return hits
 
-    def context(
+    def context(self, cue: Any, *args: Any) -> Context:
+        """Memories for a cue as one block of text; see ``Memory.context``."""
+        with self._operations.noting("context") as operation:
+            found = self._context(cue, *args)
+            note_context(operation, cue, args[-1], found)
+        return found
+
+    def _context(
         self, cue: Any, max_tokens: Any, k: Any, tokenizer: Any, layout: Any, ids: Any,
         always: Any, learn: bool, recall: RecallArguments,
     ) -> Context:
-        """Memories for a cue as one block of text; see ``Memory.context``."""
         reject_unknown_options(recall)
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
         builder = ContextBuilder(

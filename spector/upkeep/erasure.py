@@ -27,6 +27,7 @@ from spector.store.erasure import (
 from spector.store.opening import remove_leftovers
 from spector.store.words import FOLDER, remove_words
 from spector.tiers import TierRouter
+from spector.upkeep.ops_logs import clean_ops_logs
 
 __all__ = ["due_erasures", "finish_erasure", "is_overdue"]
 
@@ -77,7 +78,8 @@ def finish_erasure(
     """
     stores = router.stores()
     durable = router.durable_store()
-    purged = [_purged_partition(row) for row in rewritten]
+    lines, log_left = clean_ops_logs(router)
+    purged = [*map(_purged_partition, rewritten), *lines]
     broken = {each["path"] for each in failed}
     pending = [f"{each['path']} could not be rewritten: {each['message']}" for each in failed]
     derived = derived_from(durable, _ids(due.values()))
@@ -91,7 +93,7 @@ def finish_erasure(
         purged += wiped if store is durable else []
         gone, stays = _remove_words(store)
         purged += gone
-        left = left or stays
+        left = left or stays or (log_left if store is durable else "")
         stuck, waiting = _ids_left(router, store, what.ids, broken)
         if store.files.durable:
             with store.exclusive():

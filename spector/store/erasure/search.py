@@ -29,6 +29,7 @@ from spector.store.erasure.living import LivingMentions, escape_json, leaf_texts
 from spector.store.erasure.patterns import LEAST_BYTES, Finder, Pieces, cut
 from spector.store.erasure.words import WordCheck, words_left
 from spector.store.files import LOCK_NAME, Bytes, File, written_ranges
+from spector.store.ops_log import is_ops_log
 from spector.store.partitions import Segment, idx_of
 from spector.store.payloads import PayloadTable, words_of_row
 from spector.store.words import is_words
@@ -229,7 +230,7 @@ def _own_names(store: Store) -> set[str]:
 
 
 def _is_own(name: str, own: set[str]) -> bool:
-    return name in own or is_words(name)
+    return name in own or is_words(name) or is_ops_log(name)
 
 
 def _listed(store: Store) -> list[str]:

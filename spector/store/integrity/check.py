@@ -29,6 +29,7 @@ from spector.store.integrity.findings import Findings
 from spector.store.integrity.lost_commits import broken_log, lost_by_mark, lost_in_log
 from spector.store.integrity.redo import is_entry
 from spector.store.integrity.strays import STRANGE, judge_stray, read_stray
+from spector.store.ops_log import is_ops_log
 from spector.store.partitions import idx_of, is_idx, problem_of_file
 from spector.store.sqlite import SQL_ERRORS, read_transaction, typed_sql_errors
 from spector.store.words import is_words, notes_on_words
@@ -176,7 +177,7 @@ def _check_unknown(
     named = {row.path for row in rows if row.state != PartitionState.COMPACTED}
     derived = {idx_of(path) for path in named}
     for name in files.listing():
-        if name in named or name in derived or name in _OWN or is_words(name):
+        if name in named or name in derived or name in _OWN or is_words(name) or is_ops_log(name):
             continue
         if is_idx(files, name):
             found.note(name, "a scan index without a partition; the next opening removes it")
