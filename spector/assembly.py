@@ -168,8 +168,8 @@ def _make_parts(
     fact_extractor: FactExtractor | None, summarizer: Summarizer | None, operations: Operations,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
-    store, calls, finder = opened[0].store, Calls(path), Finder(router)
-    checked = CheckedClock(clock)
+    store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
+    finder = Finder(router, checked)
     kernel = ParallelKernel(single := store.kernel, threads)
     # past the cache, whose place is for cues
     model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder

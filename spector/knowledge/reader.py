@@ -20,6 +20,7 @@ from spector.store.payloads import (
     living_among,
     mentioning_after,
     owners_of,
+    payloads_of,
     rows_of,
     scopes_of_names,
     table_named,
@@ -130,6 +131,10 @@ class KnowledgeReader(RunReader):
     def living(self, ids: Collection[int]) -> set[int]:
         """Which of these memories are there in this moment."""
         return living_among(self._db, ids)
+
+    def payloads_of(self, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
+        """Fields of every payload of memories, by memory and sort."""
+        return payloads_of(self._db, ids, self._path) if self.holds_any else {}
 
     def sorts(self, ids: Collection[int]) -> dict[int, set[str]]:
         """Which payloads memories have; a fact counts as one."""

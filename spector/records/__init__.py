@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from spector.config import MAX_PROBLEMS
 from spector.records.decision import Decision
+from spector.records.details import (
+    Details,
+    Note,
+    details_of,
+    note_of,
+    notes_of,
+)
 from spector.records.erasure import (
     ErasureReceipt,
     Purged,
     Residue,
     Verification,
+)
+from spector.records.fading import (
+    FSRS6_DECAY,
+    FSRS6_FACTOR,
+    DualStrength,
 )
 from spector.records.graph import (
     BUILTIN_KINDS,
@@ -41,18 +53,16 @@ from spector.records.memory import (
     NOT_GIVEN,
     MemoryRecord,
     aliases_in,
+    complete,
     make_records,
 )
 from spector.records.observation import (
     Density,
     Emotion,
     Importance,
-    Note,
     ObservedUnit,
     ObserveResult,
     Reference,
-    note_of,
-    notes_of,
 )
 from spector.records.reports import (
     BackupReport,
@@ -70,6 +80,8 @@ from spector.records.reports import (
 __all__ = [
     "ALIAS_CHARS",
     "BUILTIN_KINDS",
+    "FSRS6_DECAY",
+    "FSRS6_FACTOR",
     "MAX_PROBLEMS",
     "MOST_ALIASES",
     "NOT_GIVEN",
@@ -81,6 +93,8 @@ __all__ = [
     "Concept",
     "Decision",
     "Density",
+    "Details",
+    "DualStrength",
     "Edge",
     "Emotion",
     "Entity",
@@ -122,6 +136,8 @@ __all__ = [
     "UserSummary",
     "Verification",
     "aliases_in",
+    "complete",
+    "details_of",
     "make_records",
     "note_of",
     "notes_of",

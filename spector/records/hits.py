@@ -133,6 +133,15 @@ class Hit(_Lazy):
             object.__setattr__(self, "record", record)
             return record
 
+    @property
+    def made_record(self) -> MemoryRecord | None:
+        """The record, if it has been made by now."""
+        try:
+            made: MemoryRecord = getattr(type(self), "record").__get__(self)  # noqa: B009 - a slot
+        except AttributeError:
+            return None
+        return made
+
     def hand_on(self, other: Hit, **changes: Any) -> Hit:
         """Give another hit of this memory what was found out about it, and what is given."""
         for name in _ASIDE:

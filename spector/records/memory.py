@@ -12,10 +12,11 @@ from typing import Any, Final
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
 from spector.records.decision import Decision
+from spector.records.details import Described, Details
 
 __all__ = [
-    "ALIAS_CHARS", "MOST_ALIASES", "NOT_GIVEN", "MemoryRecord", "aliases_in", "make_records",
-    "shortened",
+    "ALIAS_CHARS", "MOST_ALIASES", "NOT_GIVEN", "MemoryRecord", "aliases_in", "complete",
+    "make_records", "shortened",
 ]
 
 #: most aliases of one memory, and most characters of one alias
@@ -49,7 +50,7 @@ def aliases_in(metadata: object) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryRecord:
+class MemoryRecord(Described):
     """One memory. Times are timezone-aware UTC datetimes, strengths are 0..1."""
 
     id: int
@@ -86,6 +87,10 @@ class MemoryRecord:
     own_until_ms: tuple[int | None, ...] = ()
     #: what ``remember(supersedes="auto")`` decided; only on the record that it returns
     decision: Decision | None = field(default=None, compare=False)
+    #: what few memories have; the properties below say it
+    details: Details | None = field(default=None, repr=False)
+    #: when it was read; None for a record that no memory has returned
+    read_ms: int | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"MemoryRecord(id={self.id}, tier={self.tier!r}, text={shortened(self.text)!r})"
@@ -176,6 +181,8 @@ class MemoryRecord:
         }
         for until_ms in self.own_until_ms:
             out["own_until"] = None if until_ms is None else iso_of_ms(until_ms)
+        if self.details is not None:
+            out["details"] = self.details.to_dict()
         return out
 
 
@@ -184,6 +191,14 @@ _SETTERS: dict[str, Callable[[MemoryRecord, Any], None]] = {
     each.name: getattr(MemoryRecord, each.name).__set__ for each in fields(MemoryRecord)
 }
 _DEFAULTS = {each.name: each.default for each in fields(MemoryRecord)}
+
+
+def complete(record: MemoryRecord, details: Details | None, read_ms: int | None) -> None:
+    """Fill in what a record that was just made lacks still."""
+    if details is not None:
+        _SETTERS["details"](record, details)
+    if read_ms is not None:
+        _SETTERS["read_ms"](record, read_ms)
 
 
 def make_records(columns: Mapping[str, Sequence[Any]]) -> list[MemoryRecord]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from spector.records.details import Note
 from spector.records.graph import Edge
 from spector.records.knowledge import Episode
 from spector.records.memory import MemoryRecord, shortened
 
 __all__ = [
-    "Density", "Emotion", "Episode", "Importance", "Note", "ObserveResult", "ObservedUnit",
-    "Reference",
+    "Density", "Emotion", "Episode", "Importance", "ObserveResult", "ObservedUnit", "Reference",
 ]
 
 #: characters before the words of a stage
@@ -60,21 +60,6 @@ class Density:
             "entities": self.entities, "facts": self.facts, "temporal": self.temporal,
             "corrections": self.corrections, "score": self.score,
         }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One annotation: the span of a text that was not said, and what it says."""
-
-    start: int
-    end: int
-    #: ``reference``, ``subject`` or ``date``
-    kind: str
-    value: str
-
-    def to_list(self) -> list[Any]:
-        """As a row keeps it: start, end, kind, value."""
-        return [self.start, self.end, self.kind, self.value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,14 +294,3 @@ def _gate(unit: ObservedUnit) -> str:
 def _other(edge: Edge, unit: ObservedUnit) -> int:
     own = None if unit.record is None else unit.record.id
     return edge.target if edge.source == own else edge.source
-
-
-def note_of(value: Any) -> Note:
-    """A note as a row keeps it."""
-    start, end, kind, said = value
-    return Note(int(start), int(end), str(kind), str(said))
-
-
-def notes_of(payload: Mapping[str, Any] | None) -> tuple[Note, ...]:
-    """The notes in the details of an observed memory."""
-    return () if payload is None else tuple(note_of(each) for each in payload.get("notes") or ())

@@ -11,7 +11,7 @@ from spector.clock import Clock
 from spector.config import Config
 from spector.layout import Flag
 from spector.messages import refuse_unknown
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, complete
 from spector.search.view import EVERYTHING, Selection, make_selection
 from spector.store.catalog import ANYBODY, Scope, SqlFilter
 from spector.store.files import Bytes
@@ -106,12 +106,20 @@ class Listing:
         ]
         found: Iterator[tuple[MemoryRecord, Bytes]]
         found = heapq.merge(*walks, key=lambda each: each[0].id)
-        if drop:
-            now_ms = self._clock.now_ms()
-            found = (each for each in found if not _is_dropped(each[0], drop, now_ms))
+        found = self._as_read(found, drop)
         if scope.is_open:
             return found
         return ((finder.within(record, scope), image) for record, image in found)
+
+    def _as_read(
+        self, found: Iterator[tuple[MemoryRecord, Bytes]], drop: int
+    ) -> Iterator[tuple[MemoryRecord, Bytes]]:
+        """Those without the flags to drop; each knows when it was read."""
+        now_ms = self._clock.now_ms()
+        for record, image in found:
+            if not (drop and _is_dropped(record, drop, now_ms)):
+                complete(record, None, now_ms)
+                yield record, image
 
     def dropped(self, include: Any) -> int:
         """Flags that leave a memory out of a list of active ones and of the kinds that are named.

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from spector.clock import Clock
 from spector.errors import InvalidInputError, PartitionCorruptError, UnknownRecordError
 from spector.messages import said
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
-from spector.store.core import Store, current_image, header_of, to_record
+from spector.store.core import Store, complete_records, current_image, header_of, to_record
 from spector.store.erasure import awaits_erasure
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
@@ -23,8 +24,9 @@ __all__ = ["Finder", "unknown"]
 class Finder:
     """Looks records up by id. Given a scope, a record outside of it counts as unknown."""
 
-    def __init__(self, router: TierRouter) -> None:
+    def __init__(self, router: TierRouter, clock: Clock) -> None:
         self._router = router
+        self._clock = clock
 
     def get(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """A live record as it is now, its bytes verified.
@@ -42,7 +44,13 @@ class Finder:
         row, image = found
         header = header_of(image)
         tier = self.tier_name(int(header["tier"]))
-        return to_record(row, header, tier, newer_than(store.catalog, row))
+        record = to_record(row, header, tier, newer_than(store.catalog, row))
+        return self.complete(store, [record])[0]
+
+    def complete(self, store: Store, records: list[MemoryRecord]) -> list[MemoryRecord]:
+        """Fill in what records that were just made of rows of a store lack: details, the time."""
+        complete_records(store.catalog, records, self._clock.now_ms())
+        return records
 
     def get_within(self, record_id: int, scope: Scope) -> MemoryRecord:
         """The same, whose links name no living memory outside of the scope."""

@@ -115,6 +115,7 @@ class Changer:
                         self._tie(tx, row.id, others)
             tier, header = self._header(store, row)
             record = to_record(row, header, tier.name)
+            finder.complete(store, [record])
         self._note_writes(1)
         return finder.within(record, scope)
 
@@ -219,6 +220,7 @@ class Changer:
                         for row, block in staged:
                             tx.set_mutable(row.segment_id, row.slot, block)
                         catalog_rows.set_mutable(tx.connection, [(r.id, b) for r, b in staged])
+                self._parts.finder.complete(store, [out[each] for each in rows])
         return [out[record_id] for record_id in ids]
 
     def stage(self, tx: Transaction, changes: Collection[tuple[int, Change]]) -> None:

@@ -270,8 +270,8 @@ class Updater:
                 if words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
             self._parts.note_replaced(row, after)
-            newer = newer_than(store.catalog, after)
-            return to_record(after, encoded.headers[0], tier.name, newer)
+            made = (after, encoded.headers[0], tier.name, newer_than(store.catalog, after))
+            return self._parts.finder.complete(store, [to_record(*made)])[0]
 
     def _ties(self, store: Store, before: Row, after: Row) -> Ties:
         """What a change of words or of the user does to what is known of a memory.

@@ -305,7 +305,8 @@ class Writer:
         """Store drafts of the durable store, embedded before, with what ``then`` adds."""
         tiers = [self._parts.router[draft.tier] for draft in drafts]
         store = self._parts.router.durable_store()
-        return self._store_batch(store, drafts, tiers, importance, vectors, (), then)
+        records = self._store_batch(store, drafts, tiers, importance, vectors, (), then)
+        return self._parts.finder.complete(store, records)  # what was added may say more of them
 
     def _store_batch(
         self,

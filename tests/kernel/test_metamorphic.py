@@ -196,10 +196,10 @@ def curve_case(k: Kernel, name: str) -> None:
     """At x = 1 (10 days of both) each curve has its own value."""
     record = {"event_ms": NOW_MS - 10 * DAY_MS, "last_access_s": 0, "stability_days": 10.0}
     base = {"recency_scale_days": 10.0}
-    order = ["ebbinghaus", "half_life", "power_law", "fsrs"]
+    order = ["ebbinghaus", "half_life", "power_law", "fsrs", "fsrs6"]
     scores = [score(k, record, {**base, name: curve}) for curve in order]
     assert scores == sorted(scores)  # type: ignore[type-var]
-    assert len(set(scores)) == 4
+    assert len(set(scores)) == 5
 
 
 PROFILE: dict[str, Callable[[Kernel], object]] = {

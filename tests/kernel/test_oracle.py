@@ -33,6 +33,8 @@ def curve(kind: Curve, x: float, exponent: float) -> float | None:
         return math.exp(-x)
     if kind is Curve.FSRS:
         return (1 + x / 9) ** -2
+    if kind is Curve.FSRS6:
+        return (1 + (0.9 ** (-1 / 0.1542) - 1) * x) ** -0.1542
     if kind is Curve.HALF_LIFE:
         return 0.5**x
     if x < 2**-20:

@@ -90,6 +90,7 @@ def curve(kind: Curve, x: float, exponent: float) -> Interval:
     value = {
         Curve.EBBINGHAUS: lambda: math.exp(-x),
         Curve.FSRS: lambda: (1 + x / 9) ** -2,
+        Curve.FSRS6: lambda: (1 + (0.9 ** (-1 / 0.1542) - 1) * x) ** -0.1542,
         Curve.HALF_LIFE: lambda: 0.5**x,
     }[kind]()
     return value, value

@@ -33,6 +33,8 @@ class Curve(enum.StrEnum):
     EBBINGHAUS = "ebbinghaus"
     #: (1 + x / 9)^-2: heavy tail, 0.81 at x = 1
     FSRS = "fsrs"
+    #: (1 + f x)^-0.1542 with f = 0.98: 0.9 at x = 1, and then an even heavier tail
+    FSRS6 = "fsrs6"
     #: 2^-x: falls to one half at x = 1
     HALF_LIFE = "half_life"
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spector._types import F32
 from spector.kernel.contract.profile import Curve
+from spector.records import FSRS6_DECAY, FSRS6_FACTOR
 
 __all__ = [
     "ACTIVATION_SCALE",
@@ -62,7 +63,7 @@ def retention(
     Returns:
         float64 in [0, 1] of the broadcast shape.
 
-    Source: Ebbinghaus (UCMA), FSRS-6 with its factor of 9 (Cognitive Memory v9), power law.
+    Source: Ebbinghaus (UCMA), FSRS with its factor of 9 (Cognitive Memory v9), FSRS-6, power law.
     """
     elapsed = np.maximum(np.asarray(elapsed_days, np.float64), 0.0)
     stability = np.maximum(np.asarray(stability_days, np.float64), float(MIN_STABILITY_DAYS))
@@ -89,7 +90,7 @@ def build_table(curve: Curve, exponent: float = 0.5) -> F32:
 
     The first entry is the curve at 0, because every smaller x reads it. Absolute error of a
     lookup against the exact curve: below 2e-5 for the smooth ones; the power law's steps become
-    ramps over the last 1/64 of their octave.
+    ramps over the last 1/64 of their octave. FSRS-6 falls no lower than 0.118, at the last entry.
     """
     x = _grid()
     table = _curve_at(x, Curve(curve), exponent)
@@ -128,6 +129,8 @@ def _curve_at(x: NDArray[Any], curve: Curve, exponent: float) -> NDArray[np.floa
         values = np.exp(-x)
     elif curve is Curve.FSRS:
         values = (1.0 + x / 9.0) ** -2.0
+    elif curve is Curve.FSRS6:
+        values = (1.0 + FSRS6_FACTOR * x) ** -FSRS6_DECAY
     elif curve is Curve.HALF_LIFE:
         values = np.exp2(-x)
     else:

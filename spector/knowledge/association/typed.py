@@ -10,6 +10,7 @@ from spector.clock import from_ms
 from spector.knowledge.reader import KnowledgeReader
 from spector.records import (
     Concept,
+    Details,
     FactRecord,
     Learning,
     LearningType,
@@ -17,6 +18,7 @@ from spector.records import (
     Procedure,
     Statistic,
     Step,
+    details_of,
 )
 
 __all__ = ["typed_items"]
@@ -25,25 +27,34 @@ _Fields = Mapping[str, Any]
 
 
 def typed_items(
-    reader: KnowledgeReader, ids: list[int], record_of: Callable[[int], MemoryRecord]
+    reader: KnowledgeReader, ids: list[int], record_of: Callable[[int], MemoryRecord],
+    note: Callable[[int, Details], None],
 ) -> dict[int, object]:
-    """The typed item of each memory that has a payload.
+    """The typed item of each memory that has one.
 
     Args:
         record_of: makes the record of a memory, which is asked for those only.
+        note: called before with each memory that has details.
     """
-    out: dict[int, object] = dict(_facts(reader, ids, record_of))
-    for each, sorts in reader.sorts(ids).items():
-        for sort in sorts & _MAKERS.keys():
-            values = reader.payloads([each], sort)[each]
-            out[each] = _MAKERS[sort](reader, record_of(each), values)
+    facts = {row["id"]: row for row in reader.facts(id=ids)}
+    payloads = reader.payloads_of(ids)
+    for each in facts:
+        payloads.setdefault(each, {})["fact"] = {}
+    for each, some in payloads.items():
+        details = details_of(some)
+        if details is not None:
+            note(each, details)
+    out: dict[int, object] = dict(_facts(reader, facts, record_of))
+    for each, some in payloads.items():
+        for sort in some.keys() & _MAKERS.keys():
+            out[each] = _MAKERS[sort](reader, record_of(each), some[sort])
     return out
 
 
 def _facts(
-    reader: KnowledgeReader, ids: list[int], record_of: Callable[[int], MemoryRecord]
+    reader: KnowledgeReader, rows: Mapping[int, _Fields],
+    record_of: Callable[[int], MemoryRecord],
 ) -> dict[int, FactRecord]:
-    rows = {row["id"]: row for row in reader.facts(id=ids)}
     sources = reader.sources(list(rows)) if rows else {}
     out = {}
     for each, row in rows.items():

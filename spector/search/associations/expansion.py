@@ -31,7 +31,7 @@ from spector.records import Explanation, Hit
 from spector.search.associations.reading import knowledge_of
 from spector.search.score_search import ScoreSearch
 from spector.search.selection import move_newer_first, raise_above, with_score
-from spector.search.view import Plan, found_of
+from spector.search.view import Plan, found_of, note_details
 
 __all__ = ["Associations"]
 
@@ -125,7 +125,8 @@ class Associations:
                 return hits
             by_id = {hit.id: hit for hit in hits}
             for each, item in typed_items(
-                reader, list(by_id), lambda each: by_id[each].record
+                reader, list(by_id), lambda each: by_id[each].record,
+                lambda each, details: note_details(by_id[each], details),
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
             found = conflicts_of(reader, list(by_id))

@@ -174,7 +174,7 @@ class Confirmer:
                 Hit.of(
                     FoundRecord(
                         row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate,
-                        texts[n] if texts else None,
+                        texts[n] if texts else None, plan.request.now_ms,
                     ),
                     candidate.score,
                     partial(

@@ -12,15 +12,15 @@ from spector.kernel.contract import RESERVED, Query, lengths
 from spector.kernel.reference import score_terms
 from spector.language.words import wording_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
-from spector.records import Explanation, Hit, MemoryRecord
+from spector.records import Details, Explanation, Hit, MemoryRecord, complete
 from spector.search.view.snapshot import Candidate
 from spector.store.catalog import StoredRow, decode_row
 from spector.store.core import header_of, to_record
 from spector.store.files import Bytes
 
 __all__ = [
-    "FoundRecord", "candidate_of", "confine", "explain", "found_of", "image_of", "units_of",
-    "vectors_of", "wording_in",
+    "FoundRecord", "candidate_of", "confine", "explain", "found_of", "image_of", "note_details",
+    "units_of", "vectors_of", "wording_in",
 ]
 
 #: how reserved tags begin in the JSON text of a row's tags
@@ -34,13 +34,17 @@ class FoundRecord:
 
     Attributes:
         image: (stride,) u8. wording: of the text, where it is known, see `wording_in`.
+        details: what few memories have. read_ms: the moment of the recall.
     """
 
-    __slots__ = ("_newer", "_row", "candidate", "id", "image", "text", "tier", "wording")
+    __slots__ = (
+        "_newer", "_row", "candidate", "details", "id", "image", "read_ms", "text", "tier",
+        "wording",
+    )
 
     def __init__(
         self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
-        newer: tuple[int, ...], candidate: Candidate, wording: str | None,
+        newer: tuple[int, ...], candidate: Candidate, wording: str | None, read_ms: int,
     ) -> None:
         self.id = record_id
         self.text = text
@@ -50,6 +54,8 @@ class FoundRecord:
         self.image = image
         self.candidate = candidate
         self.wording = wording
+        self.details: Details | None = None
+        self.read_ms = read_ms
 
     @property
     def may_have_links(self) -> bool:
@@ -85,7 +91,9 @@ class FoundRecord:
         return int(self.image[_CONFIDENCE_AT])
 
     def record(self) -> MemoryRecord:
-        return to_record(decode_row(self._row), header_of(self.image), self.tier, self._newer)
+        made = to_record(decode_row(self._row), header_of(self.image), self.tier, self._newer)
+        complete(made, self.details, self.read_ms)
+        return made
 
 
 def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord]) -> None:
@@ -93,6 +101,15 @@ def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord])
     for hit in hits:
         if isinstance(hit._found, FoundRecord) and hit._found.may_have_links:
             object.__setattr__(hit, "record", within(hit.record))
+
+
+def note_details(hit: Hit, details: Details) -> None:
+    """Have the record of a hit say what is known of it beside its row."""
+    found = found_of(hit)
+    if found.details is None:
+        found.details, made = details, hit.made_record
+        if made is not None:
+            complete(made, details, found.read_ms)
 
 
 def found_of(hit: Hit) -> FoundRecord:

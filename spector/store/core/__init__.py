@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.store.core.details import complete_records, details_in
 from spector.store.core.records import (
     current_image,
     damaged_record,
@@ -22,8 +23,10 @@ __all__ = [
     "TierFiles",
     "Transaction",
     "View",
+    "complete_records",
     "current_image",
     "damaged_record",
+    "details_in",
     "header_columns",
     "header_of",
     "tags_and_links",

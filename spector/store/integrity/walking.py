@@ -22,7 +22,14 @@ from spector.store.catalog import (
     newer_than,
     successors,
 )
-from spector.store.core import Store, current_image, header_of, to_record, to_records
+from spector.store.core import (
+    Store,
+    complete_records,
+    current_image,
+    header_of,
+    to_record,
+    to_records,
+)
 from spector.store.files import Bytes
 from spector.store.integrity.agreement import refuse_disagreement
 from spector.store.partitions import wrong_checksums
@@ -72,7 +79,9 @@ def walk(
         stored = next(pages, [])
         rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
-        records = _records_of(store, rows, images, sound, tier_name)
+        records = _records_of(
+            store, rows, images, sound, tier_name, leniently=damaged is not None
+        )
         for n, row in enumerate(rows):
             store.ensure_usable()
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
@@ -95,7 +104,7 @@ def walk(
 
 def _records_of(
     store: Store, rows: Sequence[Row], images: Bytes, sound: Sequence[bool],
-    tier_name: Callable[[int], str],
+    tier_name: Callable[[int], str], *, leniently: bool,
 ) -> list[MemoryRecord]:
     """The records of a batch, with the ids of what superseded those that have ended."""
     headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
@@ -108,6 +117,7 @@ def _records_of(
         newer = found_newer.get(rows[n].id)
         if newer:
             records[n] = replace(records[n], superseded_by=newer)
+    complete_records(store.catalog, records, leniently=leniently)
     return records
 
 
@@ -127,7 +137,9 @@ def _look_up(
         return None
     header = header_of(found[1])
     newer = newer_than(store.catalog, found[0])
-    return to_record(found[0], header, tier_name(int(header["tier"])), newer), found[1]
+    record = to_record(found[0], header, tier_name(int(header["tier"])), newer)
+    complete_records(store.catalog, [record], leniently=damaged is not None)
+    return record, found[1]
 
 
 def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from spector.errors import CatalogCorruptError
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
-from spector.store.payloads.sorts import PAYLOAD_FACETS
+from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
 from spector.store.payloads.tables import PayloadTable
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "delete_owned",
     "delete_rows",
     "edge_columns",
+    "facts_among",
     "has_tables",
     "last_id_of",
     "living_among",
@@ -30,6 +31,7 @@ __all__ = [
     "mentioning_after",
     "note_holding",
     "owners_of",
+    "payloads_of",
     "put_rows",
     "rows_of",
     "scopes_of_names",
@@ -151,6 +153,28 @@ def count_of(
         db.execute(f"SELECT count(*) FROM {table.name} WHERE {where}", values).fetchone()[0]
         for where, values in _conditions(table, conditions or {})
     )
+
+
+def payloads_of(
+    db: sqlite3.Connection, ids: Collection[int], path: str
+) -> dict[int, dict[str, dict[str, Any]]]:
+    """Memory -> sort -> fields of its payload of that sort, in the caller's moment.
+
+    Raises:
+        CatalogCorruptError: A row is not what was written.
+    """
+    out: dict[int, dict[str, dict[str, Any]]] = {}
+    rows = rows_of(db, table_named("payload"), {"id": list(ids)}, path=path, is_there=True)
+    for row in rows:
+        if row["sort"] in SORTS:  # a newer version may know more
+            out.setdefault(row["id"], {})[row["sort"]] = decode(row["sort"], row["json"])[0]
+    return out
+
+
+def facts_among(db: sqlite3.Connection, ids: Collection[int], path: str) -> list[int]:
+    """Those of some memories that are facts."""
+    rows = rows_of(db, table_named("fact"), {"id": list(ids)}, path=path, is_there=True)
+    return [row["id"] for row in rows]
 
 
 def scopes_of_names(db: sqlite3.Connection, most: int) -> list[str] | None:

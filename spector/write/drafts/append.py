@@ -107,6 +107,7 @@ def records_of(
         "id": ids,
         "tier": tier_names,
         "recorded_ms": [now_ms] * batch.size,
+        "read_ms": [now_ms] * batch.size,
         "metadata": [{} if given is None else given for given in batch.column("metadata")],
         **batch.given(*_VIEW),
         **header_columns(headers),

@@ -1,0 +1,219 @@
+"""What is known of a memory beside its words and strengths: its sort, its origin, its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from spector.clock import to_ms
+from spector.errors import InvalidInputError
+from spector.layout import Category, Flag
+from spector.records.fading import DualStrength, dual_strength, retention_at
+from spector.records.subtiers import sub_tier_of
+
+__all__ = ["Described", "Details", "Note", "details_of", "note_of", "notes_of", "without_notes"]
+
+#: sorts of payloads that say what a memory is, the first that it has
+_SORTS: Final = ("fact", "procedure", "learning", "concept", "statistic")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One annotation: the span of a text that was not said, and what it says."""
+
+    start: int
+    end: int
+    #: ``reference``, ``subject`` or ``date``
+    kind: str
+    value: str
+
+    def to_list(self) -> list[Any]:
+        """As a row keeps it: start, end, kind, value."""
+        return [self.start, self.end, self.kind, self.value]
+
+
+def note_of(value: Any) -> Note:
+    """A note as a row keeps it."""
+    start, end, kind, said = value
+    return Note(int(start), int(end), str(kind), str(said))
+
+
+def notes_of(payload: Mapping[str, Any] | None) -> tuple[Note, ...]:
+    """The notes in the details of an observed memory."""
+    return () if payload is None else tuple(note_of(each) for each in payload.get("notes") or ())
+
+
+def without_notes(text: str, notes: Iterable[Note]) -> str:
+    """A text as it was said. Brackets that are no notes stay."""
+    pieces: list[str] = []
+    done = 0
+    for note in sorted(notes, key=lambda one: one.start):
+        if done <= note.start <= note.end <= len(text):
+            pieces.append(text[done : note.start])
+            done = note.end
+    return "".join((*pieces, text[done:]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What few memories have; a record without any has the defaults."""
+
+    payload: str | None = None
+    notes: tuple[Note, ...] = ()
+    emotion: str | None = None
+    write_source: str = "manual"
+    data_source: str | None = None
+    class_confidence: float | None = None
+    summary: str | None = None
+    raw: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it, without what is at its default."""
+        out: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value != each.default:
+                out[each.name] = [n.to_list() for n in value] if each.name == "notes" else value
+        return out
+
+
+_NONE: Final = Details()
+
+
+def details_of(payloads: Mapping[str, Mapping[str, Any]]) -> Details | None:
+    """The details of a memory with these payloads; None where they say nothing.
+
+    Args:
+        payloads: sort -> fields; "fact" for a fact.
+    """
+    observed, episode = payloads.get("observed", {}), payloads.get("episode", {})
+    made = Details(
+        payload=next((each for each in _SORTS if each in payloads), None),
+        notes=notes_of(observed), emotion=observed.get("emotion"),
+        write_source=observed.get("write_source") or "manual",
+        data_source=observed.get("data_source"),
+        class_confidence=observed.get("class_confidence"), summary=episode.get("summary"),
+        raw=observed.get("raw"),
+    )  # fmt: skip
+    return None if made == _NONE else made
+
+
+#: role of a memory -> where its words are from
+_SOURCES: Final[Mapping[str | None, str]] = {
+    None: "user_message", "user": "user_message", "assistant": "assistant_message",
+    "tool": "tool",
+}  # fmt: skip
+
+
+class Described:
+    """What a record says of its memory beside words, times, scopes and strengths."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:  # fields of the record
+        id: int
+        text: str
+        tier: str
+        role: str | None
+        category: Category
+        flags: Flag
+        access_count: int
+        stability_days: float
+        last_access_s: int
+        valid_until_ms: int | None
+        details: Details | None
+        read_ms: int | None
+
+    @property
+    def dormant(self) -> bool:
+        """True when it rests, by ``retire`` or by sleep; recall skips it unless asked otherwise."""
+        return Flag.DORMANT in self.flags
+
+    @property
+    def consolidated(self) -> bool:
+        """True when sleep has compressed it, or made something of it and others."""
+        return Flag.CONSOLIDATED in self.flags
+
+    @property
+    def payload(self) -> str | None:
+        """"fact", "procedure", "learning", "concept" or "statistic"; None for a plain memory."""
+        return None if self.details is None else self.details.payload
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The spans of the text that are annotations, and what they say."""
+        return () if self.details is None else self.details.notes
+
+    @property
+    def said(self) -> str:
+        """The text without annotations: the words as they were said."""
+        return without_notes(self.text, self.notes) if self.notes else self.text
+
+    @property
+    def raw(self) -> str | None:
+        """The words before they were rewritten; None where they were not."""
+        return None if self.details is None else self.details.raw
+
+    @property
+    def emotion(self) -> str | None:
+        """joy, anger, fear, sadness, surprise or disgust; None where none was found."""
+        return None if self.details is None else self.details.emotion
+
+    @property
+    def write_source(self) -> str:
+        """What stored it: "manual", "observer", "formation" or "dream"."""
+        return "manual" if self.details is None else self.details.write_source
+
+    @property
+    def data_source(self) -> str:
+        """Where its words are from: "user_message", "assistant_message", "system", "tool",
+        "document" or "federation"; by its role where nothing else is known."""
+        known = None if self.details is None else self.details.data_source
+        return known or _SOURCES.get(self.role, "system")
+
+    @property
+    def class_confidence(self) -> float | None:
+        """How sure the kind of its message was, 0..1; None for one that was not observed."""
+        return None if self.details is None else self.details.class_confidence
+
+    @property
+    def summary(self) -> str | None:
+        """What a context says of it where it has no room; None for most."""
+        return None if self.details is None else self.details.summary
+
+    @property
+    def sub_tier(self) -> str:
+        """personal, observed or vicarious; schematic, procedural or factual; "" in other tiers."""
+        return sub_tier_of(self.tier, self.category, self.data_source, self.text)
+
+    @property
+    def temporal_type(self) -> Literal["persistent", "time_bounded"]:
+        """"time_bounded" when its validity has an end."""
+        return "persistent" if self.valid_until_ms is None else "time_bounded"
+
+    def retention(self, at: datetime | str | None = None, curve: str = "fsrs") -> float:
+        """The share of it that is retained, 0..1, at a moment.
+
+        Args:
+            at: None for the moment at which this record was read.
+            curve: "fsrs", "fsrs6", "ebbinghaus" or "half_life".
+
+        Raises:
+            InvalidInputError: there is no such curve, or no moment.
+        """
+        return retention_at(self._idle_days(at), self.stability_days, curve)
+
+    def dual_strength(self, at: datetime | str | None = None) -> DualStrength:
+        """How well it is stored, by its accesses, and how well it is retrieved at a moment."""
+        return dual_strength(self.access_count, self._idle_days(at), self.stability_days)
+
+    def _idle_days(self, at: datetime | str | None) -> float:
+        """Days since the last use, at least 0."""
+        moment = self.read_ms if at is None else to_ms(at, name="at")
+        if moment is None:
+            raise InvalidInputError(
+                f"record {self.id} was not read from a memory, so no moment is known",
+                hint="pass at=",
+            )
+        return max(0.0, moment / 1000 - self.last_access_s) / 86_400

@@ -1,0 +1,52 @@
+"""Fills in what records lack that rows alone made: details from payloads, and when they were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spector.errors import CatalogCorruptError
+from spector.records import Details, MemoryRecord, complete, details_of
+from spector.store.catalog import Catalog
+from spector.store.payloads import facts_among, has_tables, payloads_of
+
+__all__ = ["complete_records", "details_in"]
+
+
+def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
+    """The details of those memories that have any.
+
+    Raises:
+        CatalogCorruptError: a row of them is not what was written.
+    """
+    with catalog.reading() as db:
+        if not ids or not has_tables(db):
+            return {}
+        payloads = payloads_of(db, ids, catalog.path)
+        for each in facts_among(db, ids, catalog.path):
+            payloads.setdefault(each, {})["fact"] = {}
+    found = {each: details_of(some) for each, some in payloads.items()}
+    return {each: some for each, some in found.items() if some is not None}
+
+
+def complete_records(
+    catalog: Catalog, records: Sequence[MemoryRecord], read_ms: int | None = None, *,
+    leniently: bool = False,
+) -> None:
+    """Fill in the details of records that were just made, and when they were read.
+
+    Args:
+        leniently: a memory whose details are damaged stays without them instead of raising.
+    """
+    ids = [record.id for record in records]
+    try:
+        found = details_in(catalog, ids)
+    except CatalogCorruptError:
+        if not leniently:
+            raise
+        found = {}
+        if len(records) > 1:
+            for record in records:
+                complete_records(catalog, [record], leniently=True)
+    for record in records:
+        complete(record, found.get(record.id), read_ms)
