@@ -13,20 +13,25 @@ __all__ = ["figures"]
 _SIGNS: Final = ("-", "/", ".")
 #: what makes of two figures a date, and not a fraction or a score
 _BEFORE: Final = frozenset(
-    """on by since until till before after from to for starting monday tuesday wednesday thursday
-    friday saturday sunday mon tue wed thu fri sat sun due between and pazartesi sali carsamba
-    persembe cuma cumartesi pazar""".split()
+    """this next on by since until till before after from to for starting monday tuesday wednesday
+    thursday friday saturday sunday mon tue wed thu fri sat sun due between and pazartesi sali
+    carsamba persembe cuma cumartesi pazar""".split()
 )
 
 
-def figures(r: Reader, start: int, *, day_first: bool) -> tuple[Meaning, int] | None:
+def figures(
+    r: Reader, start: int, *, day_first: bool, sure: bool = False
+) -> tuple[Meaning, int] | None:
     """A date in figures that begins here.
 
     Args:
         day_first: 5/8 is the fifth of August, as everywhere but in the United States.
+        sure: what stands before says already that these are no times or scores.
     """
     first = r.word(start)
-    if not first.text.isdecimal() or (r.joined(start) and r.text(start - 1) not in "(['\"-/_"):
+    if not first.text.isdecimal() or (r.joined(start) and (
+        r.text(start - 1) not in "(['\"-/_~" or _of_number(r, start)
+    )):
         return None
     if len(first.text) == 8 and not r.joined(start + 1):
         return _packed(first.text, start)
@@ -45,7 +50,14 @@ def figures(r: Reader, start: int, *, day_first: bool) -> tuple[Meaning, int] | 
         return None
     if len(first.text) == 4:
         return _month_of_year(r, start, sign)
-    return _without_year(r, start, sign, day_first=day_first)
+    return _without_year(r, start, sign, day_first=day_first, sure=sure)
+
+
+def _of_number(r: Reader, start: int) -> bool:
+    """Whether figures go on with a number before them that is no date itself."""
+    if not (r.word(start - 2).text.isdecimal() and r.joined(start - 1)):
+        return False
+    return r.text(start - 3) not in _SIGNS
 
 
 def _packed(text: str, start: int) -> tuple[Meaning, int] | None:
@@ -60,7 +72,8 @@ def _full(r: Reader, start: int, *, day_first: bool) -> tuple[Meaning, int] | No
     parts = [r.word(start + n) for n in (0, 2, 4)]
     one, two, three = (part.number for part in parts)
     end = start + 5
-    if r.text(end) in _SIGNS and r.joined(end) and r.word(end + 1).text.isdecimal() and (
+    sign = r.text(start + 1)
+    if r.text(end) == sign and r.joined(end) and r.word(end + 1).text.isdecimal() and (
         r.joined(end + 1)
     ):
         return None  # a number of a thing: 133-03-03-2020
@@ -99,13 +112,14 @@ def _month_of_year(r: Reader, start: int, sign: str) -> tuple[Meaning, int] | No
 
 
 def _without_year(
-    r: Reader, start: int, sign: str, *, day_first: bool
+    r: Reader, start: int, sign: str, *, day_first: bool, sure: bool
 ) -> tuple[Meaning, int] | None:
     one, two = r.word(start).number, r.word(start + 2).number
     end = start + 3
-    if sign == "." and not day_first:
+    if sign == "." and not day_first and not sure:
         return None
-    if len(r.text(start)) > 2 or (r.joined(end) and r.text(end) not in ").,;!?]'"):
+    ranged = r.text(end) in ("-", "~") and r.text(end + 2) == sign == "/"
+    if len(r.text(start)) > 2 or (r.joined(end) and r.text(end) not in ").,;!?]'" and not ranged):
         return None
     if r.joined(end) and r.text(end) in ".," and r.joined(end + 1) and (
         r.word(end + 1).text.isdecimal()
@@ -113,13 +127,27 @@ def _without_year(
         return None
     lone = start == 0 and end >= len(r.words) - 1 and sign != "."
     behind = r.text(start - 1) if r.text(start - 1) not in (",", "the") else r.text(start - 2)
-    if not (lone or behind in _BEFORE or (day_first and r.word(start + 2).suffix)):
+    framed = behind in (_BEFORE if sign == "/" else ("on", "due", "since"))
+    framed |= r.text(end) in ("-", "~") and r.text(end + 2) == sign == "/"
+    framed |= day_first and sign == "/" and (
+        r.text(end) in ("ile", "ve") or r.text(start - 1) in ("ile", "ve"))
+    if not (sure or lone or framed or (day_first and r.word(start + 2).suffix)):
         return None
+    given = r.word(end)
+    if given.text.isdecimal() and len(given.text) == 4 and not r.joined(end):
+        dated = _in_year(one, two, given.number, day_first=day_first)
+        if dated is not None:
+            return Meaning((dated,)), end + 1
     orders = ((one, two), (two, one)) if day_first else ((two, one), (one, two))
     for of, month in orders:
         if 1 <= month <= 12 and at.of_month(2024, month, of):
             return _yearly(month, of), end
     return None
+
+
+def _in_year(one: int, two: int, year: int, *, day_first: bool) -> Period | None:
+    of, month = (one, two) if day_first else (two, one)
+    return at.of_month(year, month, of) if 1 <= month <= 12 and 1900 <= year <= 2100 else None
 
 
 def _yearly(month: int, of: int) -> Meaning:

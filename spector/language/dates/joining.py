@@ -68,9 +68,9 @@ def opened(meaning: Meaning, how: str) -> Meaning:
     found = []
     for each in meaning.periods:
         if how == "before":
-            found.append(Period(None, each.first))
+            found.append(Period(None, each.until or each.first))
         elif how == "until":
-            found.append(Period(None, each.end, each.first))
+            found.append(Period(None, each.end, each.until or each.first))
         elif how == "since":
             found.append(Period(each.first, None))
         else:

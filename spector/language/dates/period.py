@@ -61,24 +61,19 @@ class Meaning:
     number: int = 0
 
     def resolved(self, today: date) -> Meaning:
-        """With the periods of a missing year: the last one begun, and the next one."""
+        """With the periods of a missing year: the last one that is over, and the next one."""
         if self.periods or self.of_year is None:
             return self
         found = []
         for step in (-1, 1):
-            start = today.year
-            for at in range(start + max(step, 0), start + 9 * step, step):
+            for at in range(today.year - step, today.year + 9 * step, step):
                 made = self.of_year(at) if 1 <= at <= 9998 else None
-                if made is not None and made.first is not None:
+                if made is None or made.first is None or made.end is None:
+                    continue
+                if (made.end <= today) == (step < 0):
                     found.append(made)
                     break
-        this = self.of_year(today.year) if 1 <= today.year <= 9998 else None
-        if this is not None and this.first is not None:
-            begun = this.first < today or (self.grain != "day" and this.first <= today)
-            found = [this, *found[1:]] if begun else [*found[:1], this]
-            if not begun and this.first == today:
-                found = [this]
-        return replace(self, periods=tuple(found[:2]), of_year=None, relative=True)
+        return replace(self, periods=tuple(found), of_year=None, relative=True)
 
 
 def moved(of: date, days: int) -> date:
@@ -177,11 +172,14 @@ def unit_at(today: date, step: int, unit: str) -> Period:
 
 def thirds(whole: Period, which: str, *, grain: str) -> Period:
     """The early, middle or late part of a period: halves of weeks and months, else thirds."""
+    if grain == "year" and whole.first is not None:
+        cuts = [shifted(whole.first, 4 * n, "month") for n in range(4)]
+        at = ("early", "mid", "late").index(which)
+        return Period(cuts[at], cuts[at + 1])
     first, end = whole.first or _FIRST, whole.end or _LAST
     length = (end - first).days
-    if grain in ("week", "month", "year") and which != "mid":
-        cut = {"week": moved(first, 3), "month": moved(first, 15),
-               "year": shifted(first, 6, "month")}[grain]
+    if grain in ("week", "month") and which != "mid":
+        cut = moved(first, 3 if grain == "week" else 15)
         return Period(first, cut) if which == "early" else Period(cut, end)
     one, two = moved(first, length // 3), moved(first, 2 * length // 3)
     return {"early": Period(first, one), "mid": Period(one, two), "late": Period(two, end)}[which]
@@ -190,8 +188,8 @@ def thirds(whole: Period, which: str, *, grain: str) -> Period:
 def period_of(parts: Iterable[Period]) -> Period:
     """From the first part to the last one, both included."""
     found = list(parts)
-    until = found[-1].first
-    return Period(found[0].first, found[-1].end, until)
+    until = found[-1].until or found[-1].first
+    return Period(found[0].until or found[0].first, found[-1].end, until)
 
 
 def week_of_year(at: int, number: int) -> Period | None:

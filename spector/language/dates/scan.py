@@ -78,7 +78,9 @@ def _expression(
     chosen = meaning.periods[-1]
     if len(meaning.periods) > 1:
         tense = tense_of(text, first.start, turkish=turkish)
-        chosen = meaning.periods[0 if tense is Tense.PAST else -1]
+        ahead = meaning.periods[-1].first
+        began = ahead is not None and ahead <= reader.today
+        chosen = meaning.periods[0 if tense is Tense.PAST and not began else -1]
     return DateExpression(
         first.start, last.end, chosen, meaning.periods, meaning.grain, meaning.relative,
         meaning.vague,

@@ -9,6 +9,7 @@ from typing import Final
 from spector.language.dates import period as at
 from spector.language.dates.english import words
 from spector.language.dates.english.numbers import is_year, ordinal, year
+from spector.language.dates.figures import figures
 from spector.language.dates.period import Meaning, Period
 from spector.language.dates.reader import Reader
 
@@ -35,6 +36,7 @@ _LEADS: Final = frozenset(
     """in of during since until till by before after last next this early mid late from between
     through to around for the end beginning start on and every mid""".split()
 )
+_AFTER_ORDINAL: Final = frozenset("at to until till through and for i we".split())
 _YEAR_LEADS: Final = frozenset(
     """in of during since until till by before after from between through to around for year and
     than or circa back - ~""".split()
@@ -76,14 +78,12 @@ def month_day(r: Reader, start: int) -> Found:
     begin = start
     named = weekday_at(r, start)
     if named is not None:
-        start = _skip(r, named[1], ",", "the", "-", "-")
+        start = _skip(r, named[1], ",", "the", "-")
     elif r.text(start) == "the":
         start += 1
-    found = _day_then_month(r, start) or _month_then_day(r, start)
+    found = _day_then_month(r, start) or _month_then_day(r, start) or _year_first(r, start)
     if found is None:
-        if named is not None:
-            return _weekday_and_number(r, named[0], start)
-        return None
+        return _weekday_and_number(r, named, start) if named is not None else None
     meaning, end = found
     behind = weekday_at(r, _skip(r, end, ",", "("))
     if named is None and behind is not None:
@@ -93,6 +93,19 @@ def month_day(r: Reader, start: int) -> Found:
     return meaning, end
 
 
+def _year_first(r: Reader, start: int) -> Found:
+    """2019/Aug/01, 2019 August 1."""
+    given = year(r, start) if r.word(start).text.isdecimal() else None
+    if given is None:
+        return None
+    month = month_at(r, given[1] + (r.text(given[1]) in ("-", "/")))
+    if month is None:
+        return None
+    counted = ordinal(r, month[1]) or day_number(r, month[1] + (r.text(month[1]) in ("-", "/")))
+    made = at.of_month(given[0], month[0], counted[0]) if counted else None
+    return (Meaning((made,)), counted[1]) if made and counted else None
+
+
 def _skip(r: Reader, start: int, *signs: str) -> int:
     while r.text(start) and r.text(start) in signs:
         start += 1
@@ -100,18 +113,17 @@ def _skip(r: Reader, start: int, *signs: str) -> int:
 
 
 def _day_then_month(r: Reader, start: int) -> Found:
-    counted = ordinal(r, start)
-    if counted is None:
-        counted = day_number(r, start)
-    if counted is None:
+    counted = ordinal(r, start) or day_number(r, start)
+    if counted is None or (r.text(start - 1) == ":" and r.joined(start)):
         return None
     of, end = counted
     end = r.says(end, "day of")
-    end = _skip(r, end, "of", "-", "/", ".") if r.text(end) in ("of", "-", "/", ".") else end
+    mark = r.text(end)
+    end += mark in ("of", "-", "/", ".")
     month = month_at(r, end)
     if month is None or not 1 <= of <= 31:
         return None
-    return _with_year(r, month[0], of, month[1])
+    return _with_year(r, month[0], of, month[1], mark=mark)
 
 
 def day_number(r: Reader, start: int) -> tuple[int, int] | None:
@@ -133,7 +145,8 @@ def _month_then_day(r: Reader, start: int) -> Found:
     if month is None:
         return None
     number, end = month
-    end = _skip(r, end, "-", "/", ",") if r.text(end) in ("-", "/", ",") else end
+    mark = r.text(end)
+    end += mark in ("-", "/", ",")
     end += r.text(end) == "the"
     counted = ordinal(r, end) or day_number(r, end)
     if counted is None or not 1 <= counted[0] <= 31:
@@ -141,14 +154,18 @@ def _month_then_day(r: Reader, start: int) -> Found:
     of, end = counted
     if r.text(end) == ":" and r.joined(end) and r.word(end + 1).text.isdecimal():
         return None  # "May 8:30"
-    return _with_year(r, number, of, end)
+    return _with_year(r, number, of, end, mark=mark)
 
 
-def _with_year(r: Reader, month: int, of: int, end: int) -> Found:
+def _with_year(r: Reader, month: int, of: int, end: int, *, mark: str) -> Found:
+    """Args: mark: the sign between day and month; "8-May-23" has a short year, "May 8-23" has not.
+
+    """
     after = end
     while r.text(after) in (",", "of", "-", "/", ".", "in") and after < end + 2:
         after += 1
-    found = year(r, after, short=r.text(after - 1) in ("of", "-", "/") and after > end)
+    sign = r.text(after - 1) if after > end else ""
+    found = year(r, after, short=sign == "of" or (sign in ("-", "/") and sign == mark))
     if found is not None and (r.text(found[1]) in (":", "am", "pm") and found[0] >= 2100):
         found = None
     if found is not None:
@@ -163,9 +180,18 @@ def _with_year(r: Reader, month: int, of: int, end: int) -> Found:
     return Meaning(of_year=make), end
 
 
-def _weekday_and_number(r: Reader, number: int, start: int) -> Found:
-    """Wednesday 13th, Friday the 13th: the nearest such days."""
+def _weekday_and_number(r: Reader, named: tuple[int, int], start: int) -> Found:
+    """Wednesday 13th, Friday the 13th, Monday 21, Friday 7/6: the nearest such days."""
+    number = named[0]
+    dated = figures(r, start, day_first=False, sure=True)
+    if dated is not None:
+        return _fitting(r, dated, number)
     counted = ordinal(r, start)
+    word = r.word(start)
+    if counted is None and start == named[1] and word.text.isdecimal() and word.number > 12 and (
+        r.text(start + 1) not in (":", "-", "/", "h") and len(word.text) == 2
+    ):
+        counted = word.number, start + 1
     if counted is None or not 1 <= counted[0] <= 31:
         return None
     today, found = r.today, []
@@ -179,6 +205,14 @@ def _weekday_and_number(r: Reader, number: int, start: int) -> Found:
                 found.append(made)
                 break
     return (Meaning(tuple(found), relative=True), counted[1]) if found else None
+
+
+def _fitting(r: Reader, dated: tuple[Meaning, int], number: int) -> Found:
+    """Figures behind a weekday are a date where one of its readings falls on that day."""
+    meaning = dated[0].resolved(r.today)
+    fits = any(each.first is not None and each.first.weekday() == number
+               for each in meaning.periods)
+    return (meaning, dated[1]) if fits or len(meaning.periods) == 1 else None
 
 
 def month_only(r: Reader, start: int) -> Found:
@@ -202,16 +236,19 @@ def month_only(r: Reader, start: int) -> Found:
     if found is not None:
         return Meaning((at.month(found[0], number),), "month"), found[1]
     text = r.text(start)
+    capital = r.word(start).raw[:1].isupper()
     previous = r.text(begin - 1)
-    if text in _DOUBTFUL_MONTHS and previous not in _LEADS:
-        whole = len(r.words) <= 2 and r.word(start).raw[:1].isupper()
-        if not whole and not (text == "jan" and r.word(start).raw[:1].isupper() is None):
+    lone = len(r.words) <= 2
+    if text in _DOUBTFUL_MONTHS and previous not in _LEADS and not (lone and capital):
+        joined = r.text(end) in ("-", "to", "through") and month_at(r, end + 1) is not None
+        if not joined:
             return None
-    if len(text) == 3 and text != "may" and previous not in _LEADS and len(r.words) > 2:
+    if text in ("may", "march") and not capital and previous not in ("in", "of", "since", "until"):
         return None
-    if text == "may" and (previous in ("this", "the", "to", "for", "and", "last")
-                          and not r.word(start).raw[:1].isupper()):
+    if len(text) == 3 and text != "may" and not (capital or previous in _LEADS or lone):
         return None
+    if r.word(end).text.isdecimal() and len(r.text(end)) <= 2 and r.text(end + 1) not in (":",):
+        return None  # "Feb 30" is no February
 
     def make(which: int) -> Period | None:
         return at.month(which, number)
@@ -222,7 +259,8 @@ def month_only(r: Reader, start: int) -> Found:
 def weekday(r: Reader, start: int) -> Found:
     """Friday: the last one and the next one."""
     named = weekday_at(r, start)
-    if named is None or r.text(start).endswith("days"):
+    if named is None or r.text(start - 1) in ("every", "each", "alternate", "other") or r.text(
+        named[1]) in ("mornings", "afternoons", "evenings", "nights"):
         return None
     away = (named[0] - r.today.weekday()) % 7
     if away == 0:
@@ -234,17 +272,17 @@ def weekday(r: Reader, start: int) -> Found:
 
 def ordinal_alone(r: Reader, start: int) -> Found:
     """on the 21st: the last one and the next one."""
-    if r.text(start) != "the" or r.text(start - 1) not in (
-        "on", "by", "until", "till", "since", "before", "after", "from", "between", "to", "through",
-        "and",
+    named = r.text(start) == "the" or r.text(start - 1) in ("on", "by")
+    if not named or r.text(start - 1) not in (
+        "of", "on", "by", "until", "till", "since", "before", "after", "from", "between", "to",
+        "through", "and",
     ):
         return None
-    counted = ordinal(r, start + 1)
+    counted = ordinal(r, start + (r.text(start) == "the"))
     if counted is None or not 1 <= counted[0] <= 31:
         return None
-    if r.text(counted[1]) and r.text(counted[1]) not in ".,;!?)" and (
-        r.text(counted[1]) not in ("at", "to", "until", "till", "through", "and", "for", "i", "we")
-    ):
+    behind = r.text(counted[1])
+    if behind and behind not in ".,;!?)-" and behind not in _AFTER_ORDINAL:
         return None
     return Meaning(tuple(_nearest(r.today, counted[0])), relative=True,
                    number=counted[0]), counted[1]
@@ -268,9 +306,16 @@ def year_alone(r: Reader, start: int) -> Found:
     start = r.says(start, "the year", "year", "calendar year", "fiscal year", "fy", "cy", "cal")
     found = year(r, start)
     word = r.word(start)
-    if found is None or (r.joined(start) and r.text(start - 1) in "-/.:+$#&=" and begin == start):
+    ranged = r.text(start - 1) in ("-", "~") and len(r.text(start - 2)) == 4
+    if found is None or (
+        r.joined(start) and r.text(start - 1) in "-/.:+$#&=~" and begin == start and not ranged
+    ):
         return None
     value, end = found
+    if r.joined(end) and r.text(end) in ("-", "/") and r.joined(end + 1) and (
+        r.word(end + 1).text.isdecimal() and len(r.text(end + 1)) != 4
+    ):
+        return None
     if word.text.isdecimal():
         if r.joined(end) and r.text(end) in ("-", "/", ":", "s", "%") and (
             (r.joined(end + 1) and not r.text(end + 1).isdecimal()) or r.text(end) in "s%:"
@@ -284,7 +329,9 @@ def year_alone(r: Reader, start: int) -> Found:
             return None
     elif begin == start and r.text(begin - 1) not in _YEAR_LEADS:
         return None
-    if begin == start and r.text(start - 1) not in _YEAR_LEADS and not 1900 <= value <= 2050:
+    if begin == start and r.text(start - 1) not in _YEAR_LEADS and not 1900 <= value <= 2050 and (
+        len(r.words) > 1
+    ):
         return None
     return Meaning((at.year(value),), "year"), end
 

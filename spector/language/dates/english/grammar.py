@@ -21,16 +21,33 @@ _BEFORE: Final = (
     "before", "prior to", "earlier than", "no later than", "not later than", "sooner than",
 )
 _UNTIL: Final = ("until", "till", "by", "til", "up to", "as late as", "through")
-_AFTER: Final = ("after", "later than", "greater than", "more than", "past")
+_AFTER: Final = ("after", "later than", "greater than", "more than")
 _SINCE: Final = (
     "since", "as early as", "no earlier than", "not before", "on or after", "starting from",
-    "starting", "from", "beginning", "any time from", "anytime from",
+    "starting on", "starting", "beginning on", "any time from", "anytime from",
 )  # fmt: skip
 
 
 def english_date(r: Reader, start: int) -> Found:
     """The longest expression that begins here."""
-    return _best(_between(r, start), _modified(r, start), _pair(r, start), _simple(r, start))
+    found = _best(_between(r, start), _modified(r, start), _pair(r, start), _simple(r, start))
+    return _continued(r, found) if found is not None else None
+
+
+def _continued(r: Reader, found: tuple[Meaning, int]) -> Found:
+    """ "2018 or later", "May or earlier": open to one side."""
+    meaning, end = found
+    for how, phrases in (
+        ("since", ("or later", "or after", "and later", "and after", "onwards", "onward",
+                   "and onwards", "and onward", "or afterwards", "on and after",
+                   "and greater", "or greater", "or more")),
+        ("until", ("or earlier", "or before", "and earlier", "and before")),
+    ):  # fmt: skip
+        after = r.says(end, *phrases)
+        if after > end:
+            opened_up = opened(meaning.resolved(r.today), how)
+            return opened_up, after
+    return found
 
 
 def _best(*found: Found) -> Found:
@@ -74,7 +91,7 @@ def _with_other_day(r: Reader, found: tuple[Meaning, int]) -> tuple[Meaning, int
 def _within_month(r: Reader, start: int) -> Found:
     """the 21st of next month, the third of this month."""
     start += r.text(start) == "the"
-    counted = ordinal(r, start)
+    counted = ordinal(r, start) or calendar.day_number(r, start)
     if counted is None or r.text(counted[1]) != "of":
         return None
     month = relative.stepped(r, counted[1] + 1)
@@ -125,11 +142,10 @@ def _pair(r: Reader, start: int, joints: tuple[str, ...] = _JOINTS) -> Found:
     middle = r.says(one[1], *joints)
     if middle == one[1]:
         return None
-    two = _simple(r, middle) or _simple(r, middle + 1 if r.text(middle) == "the" else middle)
+    two = _best(_completed(r, one[0], middle), _simple(r, middle),
+                _simple(r, middle + 1) if r.text(middle) == "the" else None)
     if two is None:
-        two = _completed(r, one[0], middle)
-        if two is None:
-            return None
+        return None
     both = joined(one[0], two[0])
     return (both, two[1]) if both else None
 

@@ -8,8 +8,9 @@ from datetime import date
 
 from spector.language.dates import period as at
 from spector.language.dates.english import words
-from spector.language.dates.english.calendar import Found, month_at, weekday_at
+from spector.language.dates.english.calendar import Found, month_at, month_day, weekday_at
 from spector.language.dates.english.numbers import number, year
+from spector.language.dates.figures import figures
 from spector.language.dates.period import Meaning, Period
 from spector.language.dates.reader import Reader
 
@@ -35,6 +36,10 @@ def named_day(r: Reader, start: int) -> Found:
     end = r.says(start, "the other day")
     if end > start:
         return only(Period(at.moved(today, -14), today), "span", vague=True), end
+    if r.text(start) == "now" and r.text(start - 1) in (
+        "and", "to", "until", "till", "through", "between", "from"
+    ):
+        return only(at.day(today)), start + 1
     end = r.says(start, "last night", "last evening")
     if end > start:
         return only(at.day(at.moved(today, -1))), end
@@ -53,6 +58,9 @@ def unit_at(r: Reader, start: int) -> tuple[str, int] | None:
                  "work day", "work days", "workday", "workdays")  # fmt: skip
     if end > start:
         return "workday", end
+    end = r.says(start, "working week", "work week", "workweek", "business week")
+    if end > start:
+        return "workweek", end
     text = r.text(start)
     if text == "calendar" and r.text(start + 1) in words.UNITS:
         return words.UNITS[r.text(start + 1)], start + 2
@@ -70,7 +78,9 @@ def stepped(r: Reader, start: int) -> Found:
     if counted is not None and r.text(counted[1]) in words.STEPS and not counted[2]:
         behind = unit_at(r, counted[1] + 1)  # "the 3 next weeks"
         step = words.STEPS[r.text(counted[1])]
-        if behind is None or step == 0 or behind[0] == "weekend":
+        if behind is None or step == 0 or behind[0] == "weekend" or (
+            counted[0] > 1 and not r.text(behind[1] - 1).endswith("s")
+        ):
             return None
         return _several(r, r.text(counted[1]), step, counted[0], behind)
     word = r.text(start)
@@ -84,7 +94,14 @@ def stepped(r: Reader, start: int) -> Found:
             made = _several(r, word, step, counted[0], behind)
             return (replace(made[0], vague=counted[2]), made[1])
     named = weekday_at(r, start + 1)
+    if named is not None and word == "past":
+        back = (r.today.weekday() - named[0]) % 7 or 7
+        return only(at.day(at.moved(r.today, -back))), named[1]
     if named is not None:
+        after = named[1] + (r.text(named[1]) in ("-", ","))
+        dated = figures(r, after, day_first=False, sure=True) or month_day(r, after)
+        if dated is not None:
+            return _on_weekday(r, dated, named[0])
         monday = at.moved(r.today, 7 * step - r.today.weekday())
         return only(at.day(at.moved(monday, named[0]))), named[1]
     unit = unit_at(r, start + 1)
@@ -102,8 +119,19 @@ def stepped(r: Reader, start: int) -> Found:
     return None
 
 
+def _on_weekday(r: Reader, dated: tuple[Meaning, int], number_of: int) -> Found:
+    """Of the readings of a date those that fall on a weekday, where one does."""
+    meaning = dated[0].resolved(r.today)
+    fits = tuple(each for each in meaning.periods
+                 if each.first is not None and each.first.weekday() == number_of)
+    return replace(meaning, periods=fits or meaning.periods), dated[1]
+
+
 def _unit(r: Reader, word: str, step: int, unit: tuple[str, int], begin: int) -> Found:
     what, end = unit
+    if what == "workweek":
+        whole = at.unit_at(r.today, step, "week")
+        return only(Period(whole.first, whole.end and at.moved(whole.end, -2)), "span"), end
     if what == "day" and (step == 0 or r.text(end - 1) == "night"):
         return (only(at.day(r.today)), end) if r.text(begin) == "this" else None
     if what == "day":
@@ -151,7 +179,9 @@ def recurring(
     if not 3 <= this <= 9996:
         return None
     if step == 0:
-        return only(make(this), grain), end
+        before = make(this - 1)
+        running = before.end is not None and before.end > r.today
+        return only(before if running else make(this), grain), end
     around = [make(each) for each in range(this - 2, this + 3)]
     if step < 0:
         over = [each for each in around if each.end is not None and each.end <= r.today]
@@ -162,14 +192,19 @@ def recurring(
 
 def away(r: Reader, start: int, deeper: Rule) -> Found:
     """two weeks ago, in 3 days, a week from now, two days after Christmas, within 9 months."""
-    within = r.says(start, "within the next", "within next", "within the coming", "within",
-                    "in the next", "in the coming", "over the next")  # fmt: skip
+    within = r.says(start, "within the next", "within next", "within the coming", "within")
     lead = within if within > start else r.says(start, "in", "after")
     counted = _amounts(r, lead)
     if counted is None:
         return None
     amounts, end, vague = counted
     today = r.today
+    if any(unit == "workweek" for _, unit in amounts):
+        return None
+    comma = r.text(end) == "," and r.text(end + 1) in ("from", "starting")
+    begins = comma or r.text(end) in ("starting", "beginning")
+    if begins or (lead == start and r.text(start - 1) == "for"):
+        return _lasting(r, amounts, end, deeper, vague=vague)
     if lead > start:
         if r.text(start) == "after" and r.text(end) not in ("from", "after"):
             return None
@@ -191,6 +226,24 @@ def away(r: Reader, start: int, deeper: Rule) -> Found:
     if r.text(end) in ("before", "after", "from", "prior"):
         return _beside(r, amounts, end, deeper, vague=vague)
     return None
+
+
+def _lasting(
+    r: Reader, amounts: list[tuple[int, str]], end: int, deeper: Rule, *, vague: bool
+) -> Found:
+    """for 3 days from today; two weeks starting May 20th."""
+    end = r.says(end, ",")
+    begin = r.says(end, "from", "starting from", "starting on", "starting", "beginning on",
+                   "beginning")  # fmt: skip
+    if begin == end:
+        return None
+    found = deeper(r, begin) or (deeper(r, begin + 1) if r.text(begin) == "the" else None)
+    if found is None or found[0].grain != "day":
+        return None
+    meaning = found[0].resolved(r.today)
+    spans = [Period(each.first, _moved(each.first, amounts, 1))
+             for each in meaning.periods if each.first is not None]
+    return Meaning(tuple(spans), "span", relative=meaning.relative, vague=vague), found[1]
 
 
 def _amounts(

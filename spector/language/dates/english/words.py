@@ -65,8 +65,8 @@ SEASONS: Final = {
 
 #: word before a unit -> how many units from that of today
 STEPS: Final = {
-    "this": 0, "current": 0, "next": 1, "coming": 1, "upcoming": 1, "following": 1, "last": -1,
-    "past": -1, "previous": -1, "prior": -1,
+    "this": 0, "current": 0, "same": 0, "next": 1, "coming": 1, "upcoming": 1, "following": 1,
+    "last": -1, "past": -1, "previous": -1, "prior": -1,
 }  # fmt: skip
 NEXT: Final = frozenset(word for word, step in STEPS.items() if step == 1)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from spector.language.dates import period as at
+from spector.language.dates.figures import figures
 from spector.language.dates.holidays import TURKISH_HOLIDAYS
 from spector.language.dates.period import Meaning, Period
 from spector.language.dates.reader import Reader
@@ -35,6 +36,8 @@ def month_at(r: Reader, start: int) -> tuple[int, str, int] | None:
     if found is None:
         return None
     base, ending = found
+    if base == "aralig" and ending[:1] == "i" and r.word(start).raw[:1].islower():
+        return None  # "aralığı": its range
     if len(base) == 3 and base not in ("may", "oca") and (
         r.text(start) != base or not r.word(start).raw[:1].isupper()
     ) and not r.word(start - 1).text.isdecimal():
@@ -100,6 +103,8 @@ def month_day(r: Reader, start: int) -> Found:
     begin = named[1] if named is not None else start
     begin += r.text(begin) == ","
     found = _day_then_month(r, begin) or _month_then_day(r, begin) or _year_first(r, begin)
+    if found is None and named is not None:
+        found = _weekday_and_number(r, named, begin)
     if found is None:
         return None
     meaning, end = found
@@ -109,6 +114,29 @@ def month_day(r: Reader, start: int) -> Found:
     elif r.text(end) in _DAY_WORDS:
         end += 1
     return meaning, end
+
+
+def _weekday_and_number(r: Reader, named: tuple[int, int], start: int) -> Found:
+    """Pazartesi 21'i, perşembe 29/03: the nearest such days."""
+    dated = figures(r, start, day_first=True, sure=True)
+    if dated is not None:
+        return dated if r.text(start + 1) != "-" or r.text(start + 3) == "-" else None
+    word = r.word(start)
+    if not word.text.isdecimal() or len(word.text) > 2 or (
+        not word.suffix.startswith(("i", "u", "s"))
+    ):
+        return None
+    found = []
+    for step in (-1, 1):
+        for months in range(0, 14):
+            there = at.at_day(r.today.replace(day=1), step * months, "month")
+            made = at.of_month(there.year, there.month, word.number)
+            if made is None or made.first is None or made.first.weekday() != named[0]:
+                continue
+            if (made.first < r.today) == (step < 0):
+                found.append(made)
+                break
+    return (Meaning(tuple(found), relative=True), start + 1) if found else None
 
 
 def _day_then_month(r: Reader, start: int) -> Found:
@@ -126,7 +154,8 @@ def _month_then_day(r: Reader, start: int) -> Found:
     month = month_at(r, start)
     if month is None:
         return None
-    of = day_number(r, month[2])
+    behind = month[2] + (r.text(month[2]) in ("-", "/") and not month[1])
+    of = day_number(r, behind)
     if of is None or (r.text(of[1]) == ":" and r.joined(of[1])):
         return None
     last = r.word(of[1] - 1)
@@ -169,6 +198,8 @@ def month_only(r: Reader, start: int) -> Found:
     given = year_at(r, start)
     if given is not None:
         month = month_at(r, given[1])
+        if r.text(given[1]).startswith("aralig") and r.word(given[1]).raw[:1].islower():
+            return None  # "2014-2018 aralığı": their range
         if month is None or r.word(start).suffix in ("da", "de", "ta", "te"):
             return None
         return Meaning((at.month(given[0], month[0]),), "month"), month[2]
@@ -194,7 +225,7 @@ def month_only(r: Reader, start: int) -> Found:
 
 def weekday(r: Reader, start: int) -> Found:
     named = weekday_at(r, start)
-    if named is None:
+    if named is None or r.text(start - 1) == "her":
         return None
     away = (named[0] - r.today.weekday()) % 7
     if away == 0:

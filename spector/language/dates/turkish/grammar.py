@@ -28,7 +28,7 @@ from spector.language.dates.turkish.words import ending, number
 __all__ = ["turkish_date"]
 
 _DATIVE: Final = ("a", "e")
-_UNTIL: Final = ("kadar", "dek", "degin")
+_UNTIL: Final = ("kadar", "kadarki", "kadarlik", "dek", "degin")
 
 
 def turkish_date(r: Reader, start: int) -> Found:
@@ -53,7 +53,26 @@ def _simple(r: Reader, start: int) -> Found:
         if more is None:
             break
         found = more
+    if found is not None and r.text(found[1]).startswith("civar"):
+        return found[0], found[1] + 1
+    if found is not None and r.says(found[1], "daha sonra") and found[0].relative and (
+        found[0].periods and found[0].grain in ("week", "month", "year")
+    ):
+        return _later(r, found)
     return found
+
+
+def _later(r: Reader, found: tuple[Meaning, int]) -> Found:
+    """ "bu yıl daha sonra": what is left of its second half."""
+    meaning, end = found
+    after = r.says(end, "daha sonra")
+    whole = meaning.periods[0]
+    if after == end or whole.first is None:
+        return found
+    late = at.thirds(whole, "late", grain=meaning.grain).first or r.today
+    if meaning.grain == "year":
+        late = at.at_day(whole.first, 6, "month")
+    return only(Period(max(late, r.today), whole.end), "span"), after
 
 
 def _bare_part(r: Reader, start: int) -> Found:

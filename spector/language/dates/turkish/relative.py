@@ -20,7 +20,7 @@ __all__ = [
 
 ABLATIVE: Final = ("dan", "den", "tan", "ten")
 _DAY_PARTS: Final = frozenset(
-    """sabah sabahi sabahki aksam aksami aksamki gece gecesi gececi ogle oglen ogleden aksamustu
+    """sabah sabahi sabahki aksam aksami aksamki gece gecesi gececi oglen ogleden aksamustu
     ikindi""".split()
 )
 
@@ -79,6 +79,7 @@ def stepped(r: Reader, start: int) -> Found:
     if r.text(start) in ("ayni", "o") and r.text(start) == "ayni":
         same = unit_at(r, start + 1)
         return (only(at.unit_at(r.today, 0, same[0]), same[0]), same[2]) if same else None
+    start += r.text(start) == "bu" and r.text(start + 1) in ("yaklasan", "gectigimiz", "gelecek")
     step = words.STEPS.get(r.text(start))
     if step is None:
         return None
@@ -88,10 +89,16 @@ def stepped(r: Reader, start: int) -> Found:
         if unit_found is not None and unit_found[0] != "weekend":
             made = _several(r, step, counted[0], unit_found[0], vague=counted[2])
             end = unit_found[2]
-            return made, end + (r.text(end) in ("icinde", "icerisinde", "boyunca"))
+            if step > 0 and r.text(end) in ("icinde", "icerisinde"):
+                there = at.at_day(r.today, counted[0], unit_found[0])
+                return only(Period(r.today, there), "span", vague=counted[2]), end + 1
+            return made, end
     if r.text(start) == "son":
         return None
     named = calendar.weekday_at(r, start + 1)
+    if named is not None and r.text(start) == "yaklasan":
+        ahead = (named[0] - r.today.weekday()) % 7 or 7
+        return only(at.day(at.moved(r.today, ahead))), named[1]
     if named is not None:
         monday = at.moved(r.today, 7 * step - r.today.weekday())
         return only(at.day(at.moved(monday, named[0]))), named[1]
@@ -144,7 +151,9 @@ def _recurring(
     if not 3 <= this <= 9996:
         return None
     if step == 0:
-        return only(make(this), grain), end
+        before = make(this - 1)
+        running = before.end is not None and before.end > r.today
+        return only(before if running else make(this), grain), end
     around = [make(each) for each in range(this - 2, this + 3)]
     if step < 0:
         over = [each for each in around if each.end is not None and each.end <= r.today]

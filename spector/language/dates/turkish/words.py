@@ -42,7 +42,7 @@ SEASONS: Final = {
 }  # fmt: skip
 STEPS: Final = {
     "bu": 0, "icinde bulundugumuz": 0, "gelecek": 1, "onumuzdeki": 1, "sonraki": 1, "ertesi": 1,
-    "gecen": -1, "gectigimiz": -1, "onceki": -1, "son": -1,
+    "yaklasan": 1, "gecen": -1, "gectigimiz": -1, "onceki": -1, "son": -1,
 }  # fmt: skip
 DAYS: Final = {"bugun": 0, "yarin": 1, "dun": -1, "obur": 2, "evvelsi": -2, "evvelki": -2}
 ORDINALS: Final = {
@@ -69,9 +69,7 @@ def stem(r: Reader, at: int, table: Mapping[str, object]) -> tuple[str, str] | N
         return text, r.word(at).suffix
     for length in range(min(len(text) - 1, 9), 1, -1):
         base, rest = text[:length], text[length:]
-        if base in table and len(rest) <= 8 and _ENDING.fullmatch(rest) and len(base) > 2 - (
-            base in ("ay",)
-        ):
+        if base in table and len(rest) <= 8 and _ENDING.fullmatch(rest):
             return base, rest + r.word(at).suffix
     return None
 
@@ -107,7 +105,7 @@ def number(r: Reader, at: int) -> tuple[int, int, bool] | None:
     if total and r.text(at) in _ONES and r.text(at + 1) == "yuz":
         total, at = total + 100 * _ONES[r.text(at)], at + 2
     tens = stem(r, at, _TENS)
-    if tens is not None and not (tens[0] == "on" and r.text(at) != "on" and len(r.text(at)) < 4):
+    if tens is not None and (tens[0] != "on" or r.text(at) == "on"):  # "onu" is a pronoun
         total, at = total + _TENS[tens[0]], at + 1
         if tens[1]:
             return total, at, False
