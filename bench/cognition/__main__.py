@@ -2,6 +2,7 @@
 
 python -m bench.cognition                  every row, and the page
 python -m bench.cognition --rows 5 10      these rows, printed only
+python -m bench.cognition --rows 8 --keep  these rows, in place of those of the page
 
 The sets lie in ``$SPECTOR_DATA`` or ../shared/data and are not part of this repository. No judge
 and no model beyond the offline embedder takes part.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bench.cognition.rows import ROWS, Score
 from bench.cognition.statements import data
@@ -31,21 +32,35 @@ miss their goal stay.
 """
 
 
-def page_of(scores: Sequence[Score]) -> str:
-    """The page of these scores."""
+def page_of(scores: Sequence[Score], *, kept: Sequence[str] = ()) -> str:
+    """The page of these scores, and of lines of a page that are kept."""
     lines = [
         f"| {each.row} | {each.what} | {each.found} | {each.floor} | {each.goal}"
-        f" | {'yes' if each.reached else 'no'} |"
+        f" | {'-' if each.goal == '-' else 'yes' if each.reached else 'no'} |"
         for each in scores
     ]
-    missed = sum(not each.reached for each in scores)
-    total = len(scores)
+    if kept:
+        lines = sorted((*kept, *lines), key=_row_of)
+    missed = sum(each.endswith("| no |") for each in lines)
+    total = len(lines)
     return f"{_HEAD}{chr(10).join(lines)}\n\nGoals missed: {missed} of {total}.\n"
+
+
+def lines_of(page: str, *, without: Collection[int]) -> list[str]:
+    """The lines of a page's table, without those of some rows."""
+    return [line for line in page.splitlines()
+            if line.startswith("| ") and _row_of(line) > 0 and _row_of(line) not in without]
+
+
+def _row_of(line: str) -> int:
+    first = line.split("|")[1].strip()
+    return int(first) if first.isdecimal() else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.cognition")
     parser.add_argument("--rows", nargs="*", type=int, choices=sorted(ROWS), help="all by default")
+    parser.add_argument("--keep", action="store_true", help="keep the other rows of the page")
     options = parser.parse_args(arguments)
     if not (data() / "cognition").is_dir():
         print(f"no data at {data()}; set SPECTOR_DATA to the folder of the sets", file=sys.stderr)
@@ -57,6 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{each.row:3} {each.what}: {each.found} (floor {each.floor}, goal {each.goal})")
             scores.append(each)
         print(f"    {time.perf_counter() - began:.0f} s", flush=True)
+    if options.rows and options.keep:
+        others = lines_of(PAGE.read_text(encoding="utf-8"), without=options.rows)
+        PAGE.write_text(page_of(scores, kept=others), encoding="utf-8")
     if not options.rows:
         PAGE.write_text(page_of(scores), encoding="utf-8")
         print(PAGE.relative_to(REPO))

@@ -7,13 +7,13 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import spector
-from bench.cognition import train_entities
+from bench.cognition import formation, train_entities
+from bench.cognition.score import Score
 from bench.cognition.statements import carb, data
 from bench.data import NOW
 from spector.clock import ManualClock
@@ -24,18 +24,6 @@ __all__ = ["ROWS", "Score", "spans_of", "untyped_f1"]
 
 #: from which serial numbers on a fact of FactConsolidation is read
 _FACT: Final = re.compile(r"(\d+)\. (.+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One figure beside its floor and its goal."""
-
-    row: int
-    what: str
-    found: str
-    floor: str
-    goal: str
-    reached: bool
 
 
 def english_entities() -> list[Score]:
@@ -168,5 +156,7 @@ def _shares(
 
 
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
-    4: english_entities, 5: turkish_entities, 10: triples, 11: changed_facts,
+    4: english_entities, 5: turkish_entities, 6: formation.pronouns_of_prose,
+    7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
+    10: triples, 11: changed_facts,
 }  # fmt: skip

@@ -36,6 +36,7 @@ def figures(
     if len(first.text) == 8 and not r.joined(start + 1):
         return _packed(first.text, start)
     sign = r.text(start + 1)
+    day_first |= sign == "." and r.text(start + 3) == "."  # nowhere is the month first with dots
     spaced = not r.joined(start + 1)
     second = r.word(start + 2)
     if sign not in _SIGNS or not sign or not second.text.isdecimal() or len(second.text) > 2 or (

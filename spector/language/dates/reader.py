@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from spector.language.dates.period import Meaning
 from spector.language.words import tokens
 
 __all__ = ["Reader", "Word", "read"]
@@ -46,6 +47,9 @@ class Reader:
     def __init__(self, words: list[Word], today: date) -> None:
         self.words = words
         self.today = today
+        #: what was read at a place before, and how deep the reading is in its parts
+        self.known: dict[int, tuple[Meaning, int] | None] = {}
+        self.depth = 0
 
     def word(self, at: int) -> Word:
         return self.words[at] if 0 <= at < len(self.words) else _EMPTY

@@ -28,6 +28,10 @@ _VERB: Final = re.compile(
     r"|[a-z]+(?:acak|ecek)(?:sin|lar|ler)?|[a-z]{3,}(?:dim|dum|dik|duk|tim|tum|tik|tuk)"
     r"|[a-z]+(?:mistim|mistik|mustum)"
 )
+#: case endings behind an apostrophe; English has 's, 't, 're, 've, 'll, 'd and 'm
+_CASE: Final = re.compile(
+    r"\w'(?:[dt][ae]n?(?:ki)?|n?d[ae]n?|y?[aeiu]|n?[iu]n|y?l[ae]|l[ae]r\w*|[iu]?nc[iu]\w*)\b"
+)
 _MOST_WORDS: Final = 200
 
 
@@ -42,4 +46,6 @@ def reads_turkish(text: str) -> bool:
         return True
     if english:
         return False
+    if _CASE.search(folded):
+        return True
     return any(word in _TURKISH or _VERB.fullmatch(word) for word in words)

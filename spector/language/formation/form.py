@@ -151,10 +151,15 @@ def _insertions(
     found = []
     if unit.subject:
         found.append(Insertion(0, unit.subject, "subject", leads=True))
+    done = ("", unit.start)
     for reference in references:
-        if reference.chosen is not None:
+        if reference.chosen is None:
+            continue
+        between = text[done[1] : reference.start]
+        if reference.chosen != done[0] or any(mark in between for mark in ".!?\n"):
             at = reference.start + len(reference.word) - unit.start
             found.append(Insertion(at, reference.chosen, "reference"))
+        done = (reference.chosen, reference.start)
     found += [
         Insertion(min(each.end, unit.end) - unit.start, _value(each), "date")
         for each in dates

@@ -139,6 +139,9 @@ _NOT_PEOPLE: Final = frozenset(
     kingdom republic army navy force war battle act parliament congress senate council ministry
     department""".split()
 )
+_PLACE_HEADS: Final = frozenset(
+    "san los las saint fort mount cape new north south east west".split()
+)
 _ENDS: Final = frozenset(".!?:;\n\"\u201c(*-\u2022")
 
 
@@ -187,8 +190,10 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
             start = match.start() + match.group().rfind(rest) if rest else end
             name = rest
         words = plain(name).split()
-        if not words or (len(words[0]) < 2 and len(words) == 1):
+        if not words or (len(words[0]) < 2 and len(words) == 1) or words[0] in _PLACE_HEADS:
             continue
+        if text[start + len(name) : start + len(name) + 2] in ("'t", "\u2019t"):
+            continue  # "Don't"
         title = _title(text, start)
         first = words[0].rstrip(".")
         known = bool(title) or first in women or first in men or any(

@@ -5,30 +5,49 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
-from spector.language.formation.people import people_in
+from spector.language.entities import rule_mentions
+from spector.language.formation.features import (
+    Cluster,
+    Turn,
+    clusters,
+    is_called,
+    name_parts,
+    same_name,
+)
+from spector.language.formation.people import Person, people_in
+from spector.language.formation.scoring import likelihoods
 from spector.language.words import plain
 from spector.records import Reference
 
 __all__ = ["Referents"]
 
 _ENGLISH: Final = re.compile(
-    r"\b(he|him|his|himself|she|her|hers|herself|they|them|their|theirs|it|its|this)\b",
-    re.IGNORECASE,
+    r"\b(he|him|his|himself|she|her|hers|herself|it|this)\b(?!['\u2019]?\w)", re.IGNORECASE
 )
-_TURKISH: Final = re.compile(r"\b(o|onu|onun|ona|ondan|onunla|bu|bunu|bunun)\b", re.IGNORECASE)
+_TURKISH: Final = re.compile(
+    r"\b(onu|onun|ona|ondan|onunla|onda|o|bunu|bunun|bu)\b(?!['\u2019])", re.IGNORECASE
+)
 _MEN: Final = frozenset("he him his himself".split())
 _WOMEN: Final = frozenset("she her hers herself".split())
-#: turns and characters that are remembered
-_MOST_TURNS: Final = 3
+_ROLES: Final = frozenset("user assistant system tool agent human ai bot".split())
+#: behind "o" these leave it alone: it stands for a name; before a noun it is "that"
+_BEHIND_O: Final = frozenset(
+    """da de simdi dun bugun yarin artik hala cok hic her zaten bir benim bana beni bizim senin ise
+    gercekten henuz daha en""".split()
+)
+#: turns that are remembered, and characters of each
+_MOST_TURNS: Final = 8
 _MOST_CHARS: Final = 2_000
 _MOST_CANDIDATES: Final = 5
-
-
-class Turn(NamedTuple):
-    text: str
-    speaker: str | None
+#: words of one text that are looked at
+_MOST_REFERENCES: Final = 32
+#: scores of things and of Turkish persons are those of the rules alone: no set measures them.
+#: Turkish ones are never above what the same rule reaches in English
+_ALONE: Final = 0.78
+_LATEST: Final = 0.5
+_OTHER: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,99 +57,128 @@ class Referents:
     turns: tuple[Turn, ...] = ()
 
     def after(self, text: str, *, speaker: str | None = None) -> Referents:
-        """With one more turn; only the last ones are kept."""
-        turn = Turn(text[-_MOST_CHARS:], speaker)
+        """With one more turn; only the last eight are kept."""
+        kept = text[-_MOST_CHARS:]
+        turn = Turn(kept, _named(speaker), tuple(people_in(kept)))
         return Referents((*self.turns, turn)[-_MOST_TURNS:])
 
     def references(
         self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None
     ) -> tuple[Reference, ...]:
-        """The words of a text that stand for a name, in its order."""
-        window, start = self._window(text)
-        mentions = _clusters(window, self._speakers(speaker))
+        """The words of a text that stand for a name, in its order.
+
+        Args:
+            least: the score from which on the best candidate is chosen.
+            speaker: who speaks; never meant by a third person.
+        """
+        pattern = _TURKISH if turkish else _ENGLISH
+        matches = [each for each in pattern.finditer(text)
+                   if not turkish or _stands_alone(text, each)][:_MOST_REFERENCES]  # fmt: skip
+        if not matches:
+            return ()
+        people = people_in(text)
+        everybody = clusters(self.turns, people)
+        own = name_parts(_named(speaker) or "")
+        others = [each for each in everybody if not same_name(own, name_parts(each.name))]
         found = []
-        for match in (_TURKISH if turkish else _ENGLISH).finditer(text):
-            word = match.group()
-            if turkish and not _is_turkish_pronoun(text, match):
-                continue
-            at = start + match.start()
-            scored = _scored(mentions, window, at, plain(word), turkish=turkish, speaker=speaker)
-            best = scored[0] if scored else None
-            chosen = best[0] if best is not None and best[1] >= least else None
-            found.append(Reference(word, match.start(), scored, chosen))
+        for match in matches:
+            word, at = plain(match.group()), match.start()
+            if text[match.end() :].lstrip(" ").startswith("["):
+                scored: tuple[tuple[str, float], ...] = ()  # the user says who is meant
+            elif turkish:
+                scored = self._turkish(others, text, at)
+            elif word in _MEN | _WOMEN:
+                fitting = [each for each in others if _fits(each, word) and _is_before(each, at)]
+                scored = tuple(likelihoods(fitting, self.turns, text, at, word))
+            else:
+                scored = self._things(text, at, people, is_bare=word == "it")
+            scored = scored[:_MOST_CANDIDATES]
+            chosen = scored[0][0] if scored and scored[0][1] >= least else None
+            found.append(Reference(match.group(), at, scored, chosen))
         return tuple(found)
 
-    def _window(self, text: str) -> tuple[str, int]:
-        """The last turns with a text behind them, and where the text begins."""
-        before = "\n".join(turn.text for turn in self.turns)
-        before = before[-_MOST_CHARS:] + "\n" if before else ""
-        return before + text, len(before)
+    def addressed(
+        self, text: str, *, speaker: str | None = None, answered_by: str | None = None
+    ) -> str | None:
+        """Who "you" is: the one that a text calls by name, else the last other speaker.
 
-    def _speakers(self, speaker: str | None) -> tuple[str, ...]:
-        return tuple({name for turn in self.turns if (name := turn.speaker)} | (
-            {speaker} if speaker else set()))
+        Args:
+            answered_by: who speaks next, where a whole conversation is read; counts where no other
+                has spoken yet.
+        """
+        own = name_parts(_named(speaker) or "")
+        others = [turn.speaker for turn in reversed(self.turns)
+                  if turn.speaker and not same_name(own, name_parts(turn.speaker))]  # fmt: skip
+        for person in people_in(text):
+            if is_called(text, person):
+                for name in others:
+                    if same_name(name_parts(person.name), name_parts(name)):
+                        return name
+        return others[0] if others else answered_by
 
+    def full_name(self, name: str) -> str:
+        """The longest name that the conversation has for a name."""
+        known = [turn.speaker for turn in self.turns if turn.speaker]
+        known += [person.name for turn in self.turns for person in turn.people]
+        fitting = [each for each in reversed(known)
+                   if same_name(name_parts(name), name_parts(each)) and " " in each]  # fmt: skip
+        return fitting[0] if fitting else name
 
-class _Cluster(NamedTuple):
-    """A person with all places where the window names them."""
+    def _turkish(
+        self, others: Sequence[Cluster], text: str, at: int
+    ) -> tuple[tuple[str, float], ...]:
+        """Turkish has no gender: sure only where one person is named and nothing else is."""
+        near = [each for each in others if each.places and _is_before(each, at)]
+        here = [each for each in near if any(back == 0 for back, _ in each.places)]
+        last = [each for each in near if any(back == 1 for back, _ in each.places)]
+        pool = here or last
+        things = [each for each in rule_mentions(text[:at]) if each.type in ("org", "tech")]
+        if len(pool) == 1 and not things and (here or len(near) == 1) and pool[0].known:
+            return ((pool[0].name, _ALONE),)
+        near.sort(key=lambda each: min((back, -person.start) for back, person in each.places))
+        return tuple((each.name, _LATEST if n == 0 else _OTHER) for n, each in enumerate(near))
 
-    name: str
-    gender: str
-    places: tuple[tuple[int, int], ...]
-
-
-def _clusters(window: str, speakers: Sequence[str]) -> list[_Cluster]:
-    found: list[_Cluster] = []
-    for person in people_in(window, speakers=speakers):
-        parts = set(plain(person.name).split())
-        for at, other in enumerate(found):
-            if parts & set(plain(other.name).split()):
-                name = max(other.name, person.name, key=len)
-                found[at] = _Cluster(name, other.gender or person.gender,
-                                     (*other.places, (person.start, person.end)))
-                break
-        else:
-            found.append(_Cluster(person.name, person.gender, ((person.start, person.end),)))
-    return found
-
-
-def _scored(
-    clusters: Sequence[_Cluster], window: str, at: int, word: str, *, turkish: bool,
-    speaker: str | None,
-) -> tuple[tuple[str, float], ...]:
-    """(name, score) of the people who may be meant, the best first."""
-    if not turkish and word not in _MEN | _WOMEN:
-        return ()
-    wanted = "" if turkish else "m" if word in _MEN else "f"
-    own = set(plain(speaker).split()) if speaker else set()
-    fitting = []
-    for each in clusters:
-        before = [place for place in each.places if place[1] <= at]
-        if not before or (own & set(plain(each.name).split())):
-            continue
-        if wanted and each.gender and each.gender != wanted:
-            continue
-        fitting.append((each, before[-1][0]))
-    fitting.sort(key=lambda pair: -pair[1])
-    alone = len(fitting) == 1
-    scored = []
-    for rank, (each, _) in enumerate(fitting[:_MOST_CANDIDATES]):
-        score = (0.8 if alone else 0.55 - 0.15 * rank) * (1.0 if each.gender or turkish else 0.9)
-        scored.append((each.name, round(max(score, 0.05), 3)))
-    return tuple(sorted(scored, key=lambda pair: -pair[1]))
+    def _things(
+        self, text: str, at: int, people: Sequence[Person], *, is_bare: bool
+    ) -> tuple[tuple[str, float], ...]:
+        """The things named last. No set measures these, so none is ever sure."""
+        names: list[str] = []
+        parts = (text[:at], *(turn.text for turn in reversed(self.turns[-2:])))
+        for part in parts:
+            for each in reversed(rule_mentions(part)):
+                if each.type not in ("person", "user", "agent") and each.name not in names:
+                    names.append(each.name)
+        del people
+        best = _LATEST if is_bare else _LATEST - 0.1
+        return tuple((name, best if n == 0 else _OTHER) for n, name in enumerate(names))
 
 
-def _is_turkish_pronoun(text: str, match: re.Match[str]) -> bool:
-    """Whether "o" stands alone: not before a noun ("o adam", "o zaman")."""
+def _named(speaker: str | None) -> str | None:
+    """A speaker's name; a role is none."""
+    if speaker is None or plain(speaker) in _ROLES:
+        return None
+    return speaker.strip() or None
+
+
+def _fits(cluster: Cluster, word: str) -> bool:
+    return not cluster.gender or cluster.gender == ("m" if word in _MEN else "f")
+
+
+def _is_before(cluster: Cluster, at: int) -> bool:
+    """Whether a person speaks in the conversation or is named before a place of the text."""
+    if cluster.speaks:
+        return True
+    return any(back > 0 or person.end <= at for back, person in cluster.places)
+
+
+def _stands_alone(text: str, match: re.Match[str]) -> bool:
+    """Whether "o" stands for somebody: not before a noun ("o adam", "o zaman")."""
     word = plain(match.group())
     if word in ("bu", "bunu", "bunun"):
-        return False
+        return word != "bu"
     if word != "o":
         return True
-    behind = re.match(r"\s+([^\W\d_]+)(['\u2019])?", text[match.end() :])
+    behind = re.match(r"\s+([^\W\d_]+)", text[match.end() :])
     if behind is None:
         return False
-    return behind.group(1)[0].isupper() or plain(behind.group(1)) in (
-        "da", "de", "simdi", "dun", "bugun", "yarin", "artik", "hala", "cok", "hic", "her", "zaten",
-        "bir", "benim", "bana", "beni",
-    )
+    return behind.group(1)[0].isupper() or plain(behind.group(1)) in _BEHIND_O

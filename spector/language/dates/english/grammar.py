@@ -16,6 +16,8 @@ from spector.language.dates.reader import Reader
 
 __all__ = ["english_date"]
 
+#: "the last day of the first week of ..." goes no deeper
+_DEEPEST: Final = 8
 _JOINTS: Final = ("to", "until", "till", "through", "thru", "up to", "-", "~", "'til", "til")
 _BEFORE: Final = (
     "before", "prior to", "earlier than", "no later than", "not later than", "sooner than",
@@ -56,10 +58,12 @@ def _best(*found: Found) -> Found:
 
 def _simple(r: Reader, start: int) -> Found:
     """The longest single date that begins here; each place is read once."""
-    known: dict[int, Found] = r.__dict__.setdefault("single", {})
-    if start in known:
-        return known[start]
-    known[start] = None  # what is being read is not part of itself
+    if start in r.known:
+        return r.known[start]
+    if r.depth >= _DEEPEST:
+        return None
+    r.known[start] = None  # what is being read is not part of itself
+    r.depth += 1
     found = _best(
         figures(r, start, day_first=False), calendar.month_day(r, start),
         calendar.month_only(r, start), calendar.quarter(r, start), calendar.season(r, start),
@@ -72,7 +76,8 @@ def _simple(r: Reader, start: int) -> Found:
     )  # fmt: skip
     if found is not None and found[0].grain == "day":
         found = _with_other_day(r, found)
-    known[start] = found
+    r.depth -= 1
+    r.known[start] = found
     return found
 
 

@@ -213,7 +213,8 @@ def month_only(r: Reader, start: int) -> Found:
         return Meaning((at.month(given[0], which),), "month"), given[1]
     if r.text(start) in words.MONTHS and len(r.text(start)) == 3:
         return None
-    if not r.word(start).raw[:1].isupper() and not ending and (
+    named = r.word(start).raw[:1].isupper() and (start > 0 or len(r.words) == 1)
+    if not named and not ending and (
         stem(r, start, words.MONTHS) or ("", ""))[0] in _DOUBTFUL:
         return None
 

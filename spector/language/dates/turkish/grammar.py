@@ -277,16 +277,17 @@ def _after_ablative(r: Reader, meaning: Meaning, end: int) -> Found:
     word, end = (r.text(end + 1), end + 1) if word == "daha" else (word, end)
     amounts = amounts_at(r, end + (word in ("itibaren", "sonra", "once", "baslayarak")))
     if amounts is not None and resolved.periods:
-        base = resolved.periods[-1].first
-        if word in ("itibaren", "baslayarak"):
-            found = directed(r, base or r.today, amounts[0], amounts[1], vague=False)
-            if found is None and r.text(amounts[1]) in ("boyunca", "suresince") and base:
-                span = Period(base, moved_by(base, amounts[0], 1))
-                found = replace(meaning, periods=(span,), of_year=None, grain="span"), (
-                    amounts[1] + 1)
-            return found
-        if word not in ("sonra", "once") and base is not None:
-            return directed(r, base, amounts[0], amounts[1], vague=False)
+        starts = [each.first for each in resolved.periods if each.first is not None]
+        if word in ("itibaren", "baslayarak") and r.text(amounts[1]) in ("boyunca", "suresince"):
+            spans = [Period(first, moved_by(first, amounts[0], 1)) for first in starts]
+            return replace(resolved, periods=tuple(spans), grain="span"), amounts[1] + 1
+        if word in ("itibaren", "baslayarak") or word not in ("sonra", "once"):
+            made = [directed(r, first, amounts[0], amounts[1], vague=False) for first in starts]
+            moved = [each for each in made if each is not None]
+            if not moved:
+                return None
+            periods = tuple(each[0].periods[0] for each in moved)
+            return replace(moved[0][0], periods=periods), moved[0][1]
     if word in ("once", "evvel", "oncesi", "onceki"):
         return opened(resolved, "before"), end + 1
     if word in ("sonra", "sonrasi", "sonraki"):

@@ -1,0 +1,179 @@
+"""Dates of public sets, as the product reads them: Recognizers-Text and Duckling (rows 8 and 9)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any, Final, NamedTuple
+
+from bench.cognition.statements import data
+from spector.language.dates import DateExpression, Period, dates_in
+
+__all__ = ["Free", "Given", "duckling", "free", "given"]
+
+#: words that may stand beside a date in the span of the set
+_BESIDE: Final = frozenset(
+    "on in at the for of during around about by a sometime s günü gunu da de".split()
+)
+_KINDS: Final = ("date", "daterange")
+_TIMED: Final = ("datetime", "datetimerange")
+_NOW: Final = date(2013, 2, 12)
+_MOMENT: Final = re.compile(r"\((\d+), (\d+), (\d+), (\d+), (\d+), (\d+)\)")
+
+
+class Given(NamedTuple):
+    """Spans that were given: all, answered, right; by kind."""
+
+    total: int
+    answered: int
+    right: int
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / max(1, self.total)
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.answered)
+
+
+class Free(NamedTuple):
+    """Dates found in whole sentences.
+
+    ``timed`` are those of expressions with a time of day of which the day is right: neither right
+    nor wrong in ``f1``, wrong in ``strict``.
+    """
+
+    right: int
+    wrong: int
+    timed: int
+    total: int
+    false: int
+    empty: int
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.right / max(1, self.right + self.wrong + self.total)
+
+    @property
+    def strict(self) -> float:
+        return 2 * self.right / max(1, self.right + self.wrong + self.timed + self.total)
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    path = data() / "cognition/dates" / name
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _values(entity: dict[str, Any]) -> list[tuple[str | None, ...]]:
+    """The resolved values of an entity, empty if the set resolves none."""
+    found: list[tuple[str | None, ...]] = []
+    for value in entity["values"]:
+        if value.get("value") == "not resolved":
+            continue
+        single = entity["type"] == "date"
+        found.append((value["value"],) if single else (value.get("start"), value.get("end")))
+    return found
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def _is_right(found: DateExpression, entity: dict[str, Any]) -> bool:
+    """The reading that the product takes is one of the values; ranges end as the set ends them."""
+    values, period = _values(entity), found.period
+    if entity["type"] == "date":
+        return period.first is not None and period.first == period.last and (
+            (_iso(period.first),) in values)  # fmt: skip
+    ends = {_iso(period.until), _iso(period.end)} if period.until else {_iso(period.end)}
+    return any((_iso(period.first), end) in values for end in ends)
+
+
+def given(language: str) -> dict[str, Given]:
+    """The spans of the set, read alone: ``date`` and ``daterange``."""
+    counts = {kind: [0, 0, 0] for kind in _KINDS}
+    for row in _rows(f"recognizers_{language}.jsonl"):
+        today = date.fromisoformat(row["reference"][:10])
+        for entity in row["results"]:
+            if entity["type"] not in _KINDS or not _values(entity):
+                continue
+            text = row["input"][entity["start"] : entity["end"] + 1]
+            count = counts[entity["type"]]
+            count[0] += 1
+            found = _whole(text, dates_in(text, today, turkish=language == "tr"))
+            if found is not None:
+                count[1] += 1
+                count[2] += _is_right(found, entity)
+    return {kind: Given(*count) for kind, count in counts.items()}
+
+
+def _whole(text: str, found: Sequence[DateExpression]) -> DateExpression | None:
+    """The expression that is the whole span; a part of it is no answer."""
+    longest = max(found, key=lambda each: each.end - each.start, default=None)
+    if longest is None:
+        return None
+    rest = f"{text[: longest.start]} {text[longest.end :]}".lower()
+    return longest if set(re.findall(r"\w+", rest)) <= _BESIDE else None
+
+
+def free(language: str) -> Free:
+    """Dates found in the sentences of the set, without their spans."""
+    right = wrong = timed = total = false = empty = 0
+    for row in _rows(f"recognizers_{language}.jsonl"):
+        today = date.fromisoformat(row["reference"][:10])
+        found = dates_in(row["input"], today, turkish=language == "tr")
+        empty += not row["results"]
+        false += not row["results"] and bool(found)
+        wanted = [each for each in row["results"] if each["type"] in _KINDS and _values(each)]
+        total += len(wanted)
+        for each in found:
+            hit = next((entity for entity in wanted
+                        if _touch(each, entity) and _is_right(each, entity)), None)  # fmt: skip
+            if hit is not None:
+                wanted.remove(hit)
+                right += 1
+            elif any(_touch(each, entity) and _is_day(each, entity)
+                     for entity in row["results"] if entity["type"] in _TIMED):  # fmt: skip
+                timed += 1
+            else:
+                wrong += 1
+    return Free(right, wrong, timed, total, false, empty)
+
+
+def _touch(found: DateExpression, entity: dict[str, Any]) -> bool:
+    return bool(found.start <= entity["end"] and entity["start"] < found.end)
+
+
+def _is_day(found: DateExpression, entity: dict[str, Any]) -> bool:
+    days = {str(value.get(key, ""))[:10] for value in entity["values"]
+            for key in ("value", "start", "end")}  # fmt: skip
+    return any(_iso(each.first) in days for each in found.periods)
+
+
+def duckling(language: str) -> Given:
+    """Phrases of whole days of the other set, whose conventions differ (any reading counts)."""
+    total = answered = right = 0
+    for row in _rows(f"duckling_{language}.jsonl"):
+        gold = row["gold"]
+        moments = [datetime(*map(int, each)) for each in _MOMENT.findall(gold) if each[0] != "0"]
+        grain = re.sub(r'".*"$', "", gold).strip().split()[-1]
+        whole = all(each.time() == datetime.min.time() for each in moments)
+        if grain not in ("Day", "Week", "Month", "Quarter", "Year") or "Open" in gold or not whole:
+            continue
+        for phrase in row["says"]:
+            total += 1
+            found = _whole(phrase, dates_in(phrase, _NOW, turkish=language == "tr"))
+            if found is None or not moments:
+                continue
+            answered += 1
+            right += any(_same(each, moments) for each in found.periods)
+    return Given(total, answered, right)
+
+
+def _same(period: Period, moments: Sequence[datetime]) -> bool:
+    if len(moments) == 1:
+        return period.first == moments[0].date()
+    return (period.first, period.end) == (moments[0].date(), moments[1].date())

@@ -1,0 +1,166 @@
+"""Rows of the scoreboard about who and when is meant: 6 to 9."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.cognition import dates, pronouns
+from bench.cognition.score import Score
+from spector.language.formation.features import name_parts
+from spector.language.formation.references import Referents
+
+__all__ = ["english_dates", "persons_of_dialogue", "pronouns_of_prose", "turkish_dates"]
+
+#: a name of the two is taken from this score on
+_TAKEN = 0.1
+#: the default of ``observe.reference_precision``
+_NOTED = 0.75
+
+
+def pronouns_of_prose() -> list[Score]:
+    """Row 6: GAP, by folds; and what would be annotated, among all names of the text."""
+    prose, dialogue = pronouns.gap(), pronouns.friends()
+    scores = pronouns.fold_scores(prose, dialogue)[0]
+    right = wrong = missed = spoke = hit = 0
+    for one, found in zip(prose, scores, strict=True):
+        given = [0.0, 0.0]
+        for each, score in zip(one.candidates, found, strict=True):
+            for n in each.given:
+                given[n] = score
+        for n in (0, 1):
+            said = given[n] >= _TAKEN and given[n] >= given[1 - n]
+            right += said and one.gold[n]
+            wrong += said and not one.gold[n]
+            missed += not said and one.gold[n]
+        best = max(range(len(found)), key=found.__getitem__, default=None)
+        if best is not None and found[best] >= _NOTED and one.candidates[best].right is not None:
+            spoke += 1
+            hit += bool(one.candidates[best].right)
+    f1, precision = 2 * right / (2 * right + wrong + missed), hit / max(1, spoke)
+    share = 100 * spoke / len(prose)
+    return [
+        Score(6, "pronouns in prose, GAP dev by folds, F1 over the two names", f"{f1:.3f}",
+              "0.606 (with the title of the page)", "0.62 without it", f1 >= 0.62),
+        Score(6, "the same, precision of what is annotated, among all names",
+              f"{precision:.2f} of {share:.0f} %", "-", "0.75", precision >= 0.75),
+    ]  # fmt: skip
+
+
+def persons_of_dialogue() -> list[Score]:
+    """Row 7: Friends, singular mentions given, each turn after the ones before it only."""
+    counts = {"1st": [0, 0], "2nd": [0, 0], "2nd+": [0, 0], "name": [0, 0], "other": [0, 0]}
+    for each in pronouns.friends_mentions():
+        word = each.word.lower()
+        if word in pronouns.THIRD:
+            continue
+        kind, right = _of_mention(each, word)
+        counts[kind][0] += 1
+        counts[kind][1] += right
+        if kind == "2nd":
+            later = each.behind[0] if each.behind else None
+            counts["2nd+"][0] += 1
+            counts["2nd+"][1] += _addressed(each, later) == each.gold
+    dialogue = pronouns.friends()
+    scores = pronouns.fold_scores(pronouns.gap(), dialogue)[1]
+    third = _third(dialogue, scores)
+    answered, accuracy = _share(third, 0.4)
+    noted, precision = _noted(third)
+    shares = {kind: right / total for kind, (total, right) in counts.items()}
+    total = sum(counts[kind][0] for kind in ("1st", "2nd", "name", "other")) + len(third)
+    sure = sum(counts[kind][1] for kind in ("1st", "2nd", "name", "other"))
+    whole = (sure + sum(right for _, right in third)) / total
+    return [
+        Score(7, "who is meant in dialogue, Friends dev, first person", f"{shares['1st']:.3f}",
+              "0.96", "0.98", shares["1st"] >= 0.98),
+        Score(7, "second person, from the turns before / with the next one where none is before",
+              f"{shares['2nd']:.3f} / {shares['2nd+']:.3f}", "0.69", "0.75",
+              shares["2nd"] >= 0.75),
+        Score(7, "third person by folds, the surest 40 %", f"{accuracy:.2f} of {answered:.0f} %",
+              "0.12 of all", "0.60", accuracy >= 0.6),
+        Score(7, "third person by folds, what is annotated", f"{precision:.2f} of {noted:.0f} %",
+              "-", "0.75", precision >= 0.75),
+        Score(7, "names, in full or as the part of the full name that is said",
+              f"{shares['name']:.2f}", "0.43", "-", shares["name"] >= 0.43),
+        Score(7, "all mentions, nouns and groups counted as missed", f"{whole:.3f}", "0.648",
+              "0.72", whole >= 0.72),
+    ]  # fmt: skip
+
+
+def _of_mention(each: pronouns.Mention, word: str) -> tuple[str, bool]:
+    if word in pronouns.FIRST:
+        return "1st", each.speaker == each.gold
+    if word in pronouns.SECOND:
+        return "2nd", _addressed(each) == each.gold
+    if each.word[:1].isupper() and word not in ("they", "it", "them", "those", "this"):
+        return "name", _is_name(each)
+    return "other", False
+
+
+def _addressed(each: pronouns.Mention, later: str | None = None) -> str | None:
+    before = Referents(each.turns)
+    return before.addressed(each.text, speaker=each.speaker, answered_by=later)
+
+
+def _is_name(each: pronouns.Mention) -> bool:
+    full = Referents(each.turns).full_name(each.word)
+    if full == each.gold:
+        return True
+    said = set(name_parts(full))
+    return full == each.word and bool(said) and said <= set(name_parts(each.gold))
+
+
+def _third(
+    dialogue: Sequence[pronouns.Pronoun], scores: Sequence[Sequence[float]]
+) -> list[tuple[float, bool]]:
+    found = []
+    for one, row in zip(dialogue, scores, strict=True):
+        best = max(range(len(row)), key=row.__getitem__, default=None)
+        found.append((0.0, False) if best is None
+                     else (row[best], bool(one.candidates[best].right)))  # fmt: skip
+    return sorted(found, reverse=True)
+
+
+def _share(third: Sequence[tuple[float, bool]], part: float) -> tuple[float, float]:
+    count = int(len(third) * part)
+    return 100 * count / len(third), sum(right for _, right in third[:count]) / max(1, count)
+
+
+def _noted(third: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    found = [right for score, right in third if score >= _NOTED]
+    return 100 * len(found) / len(third), sum(found) / max(1, len(found))
+
+
+def english_dates() -> list[Score]:
+    """Row 8: Recognizers-Text and Duckling, development halves."""
+    return _dates(8, "en", ("0.51", "0.34", "0.94-0.96", "0.41"))
+
+
+def turkish_dates() -> list[Score]:
+    """Row 9: the same sets in Turkish."""
+    return _dates(9, "tr", ("0.50", "0.31", "0.96-1.0", "0.39"))
+
+
+def _dates(row: int, language: str, floors: tuple[str, str, str, str]) -> list[Score]:
+    name = {"en": "English", "tr": "Turkish"}[language]
+    spans, text = dates.given(language), dates.free(language)
+    one, many = spans["date"], spans["daterange"]
+    precision = (one.right + many.right) / max(1, one.answered + many.answered)
+    other = dates.duckling(language)
+    ranges = 0.75 if language == "en" else 0.65
+    found = [
+        Score(row, f"dates in {name}, spans given, Recognizers dev, {one.total} single days",
+              f"{one.accuracy:.2f}", floors[0], "0.85", one.accuracy >= 0.85),
+        Score(row, f"the same, {many.total} ranges", f"{many.accuracy:.2f}", floors[1],
+              f"{ranges:.2f}", many.accuracy >= ranges),
+        Score(row, "the same, precision of what is answered", f"{precision:.3f}", floors[2],
+              "0.97", precision >= 0.97),
+        Score(row, "whole sentences, F1 / with times of day counted as wrong",
+              f"{text.f1:.2f} / {text.strict:.2f}", floors[3], "0.75", text.f1 >= 0.75),
+        Score(row, "phrases of Duckling dev, whose conventions differ: right / precision",
+              f"{other.accuracy:.2f} / {other.precision:.2f}", "-", "-", True),
+    ]  # fmt: skip
+    if language == "en":
+        found.append(Score(row, "sentences without a date in which one is seen",
+                           f"{text.false} of {text.empty}", "2 of 30", "1 of 30",
+                           text.false * 30 <= text.empty))  # fmt: skip
+    return found
