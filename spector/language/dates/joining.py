@@ -75,7 +75,8 @@ def opened(meaning: Meaning, how: str) -> Meaning:
             found.append(Period(each.first, None))
         else:
             found.append(Period(each.end, None))
-    return replace(meaning, periods=tuple(found), grain="span")
+    return replace(meaning, periods=tuple(found), grain="span", named=meaning.periods,
+                   named_grain=meaning.grain)
 
 
 def joined(one: Meaning, two: Meaning) -> Meaning | None:

@@ -59,6 +59,11 @@ class Meaning:
     relative: bool = False
     vague: bool = False
     number: int = 0
+    #: what "before" and "since" stand before, and its grain
+    named: tuple[Period, ...] = ()
+    named_grain: str = ""
+    #: the year was missing
+    yearly: bool = False
 
     def resolved(self, today: date) -> Meaning:
         """With the periods of a missing year: the last one that is over, and the next one."""
@@ -73,7 +78,9 @@ class Meaning:
                 if (made.end <= today) == (step < 0):
                     found.append(made)
                     break
-        return replace(self, periods=tuple(found), of_year=None, relative=True)
+        return replace(
+            self, periods=tuple(found), of_year=None, relative=True, yearly=True
+        )
 
 
 def moved(of: date, days: int) -> date:

@@ -31,6 +31,8 @@ class DateExpression:
         grain: the unit that it names: day, week, month, ..., or ``span``.
         relative: it depends on the day of the message.
         vague: it names no exact days.
+        iso: the days that it names: 2026-11-24 of "since yesterday".
+        yearly: it comes every year ("on May 8").
     """
 
     start: int
@@ -40,6 +42,8 @@ class DateExpression:
     grain: str
     relative: bool
     vague: bool
+    iso: str
+    yearly: bool = False
 
 
 def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[DateExpression]:
@@ -75,15 +79,17 @@ def _expression(
     if not meaning.periods:
         return None
     first, last = reader.word(begin), reader.word(end - 1)
-    chosen = meaning.periods[-1]
-    if len(meaning.periods) > 1:
+    at = len(meaning.periods) - 1
+    if at > 0:
         tense = tense_of(text, first.start, turkish=turkish)
         ahead = meaning.periods[-1].first
         began = ahead is not None and ahead <= reader.today
-        chosen = meaning.periods[0 if tense is Tense.PAST and not began else -1]
+        at = 0 if tense is Tense.PAST and not began else at
+    chosen = meaning.periods[at]
+    named = meaning.named[at] if len(meaning.named) > at else chosen
     return DateExpression(
         first.start, last.end, chosen, meaning.periods, meaning.grain, meaning.relative,
-        meaning.vague,
+        meaning.vague, iso_of(named, meaning.named_grain or meaning.grain), meaning.yearly,
     )
 
 

@@ -98,7 +98,10 @@ def _turkish(folded: str, *, ahead: bool) -> bool:
     if any(word in ("eger", "her zaman", "asla", "keske") for word, _ in words):
         return False
     for at, (word, end) in enumerate(words):
-        if not _TURKISH_FUTURE.match(word) or word in _NOT_FUTURE:
+        last = at == len(words) - 1 and at > 0
+        if not _TURKISH_FUTURE.match(word) or (
+            word in _NOT_FUTURE and not (word == "gelecek" and last)
+        ):
             continue
         bare = word.endswith(("cak", "cek"))
         behind = words[at + 1][0] if at + 1 < len(words) else ""

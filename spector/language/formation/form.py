@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Final
 
 from spector.clock import MAX_MS, MS_PER_DAY, from_ms
-from spector.language.dates import DateExpression, dates_in, iso_of, reads_turkish
+from spector.language.dates import DateExpression, dates_in, reads_turkish
 from spector.language.formation.foresight import is_plan
 from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
+from spector.language.words import plain
 from spector.records import Note, Reference
 
 __all__ = ["Formed", "form"]
+
+#: "I was born on May 8" is about no May of late, and a birthday is on each of them
+_EVERY_YEAR: Final = re.compile(
+    r"\b(?:born|birthday|birthdays|anniversary|every year|each year|yearly|annually|always"
+    r"|dogdu\w*|dogum\w*|yil ?donum\w*|her yil|her sene)\b"
+)
 
 #: signs that close a sentence: a note at its end stands before them
 _CLOSING: Final = ".!?\u2026\"'\u201d\u2019)"
@@ -34,6 +42,7 @@ class Formed:
         valid_until_ms: the end of the day that a plan names, in the zone of the message, else some
             days after it; None for what is no plan.
         dates: the dates that it names, by their place in the message.
+        subject: who it is about, where the span has no subject of its own.
     """
 
     text: str
@@ -45,6 +54,7 @@ class Formed:
     plan: bool
     valid_until_ms: int | None
     dates: tuple[DateExpression, ...] = ()
+    subject: str = ""
 
 
 def form(
@@ -93,7 +103,8 @@ def form(
         plan = is_plan(said, turkish=turkish, ahead=bool(ahead))
         until = _until(ahead, now_ms, timezone, foresight_days) if plan else None
         made.append(
-            Formed(whole, said, notes, meant, unit.start, unit.end, plan, until, named)
+            Formed(whole, said, notes, meant, unit.start, unit.end, plan, until, named,
+                   unit.subject)
         )
     return tuple(made)
 
@@ -161,7 +172,7 @@ def _insertions(
             found.append(Insertion(at, reference.chosen, "reference"))
         done = (reference.chosen, reference.start)
     found += [
-        Insertion(min(each.end, unit.end) - unit.start, _value(each), "date")
+        Insertion(min(each.end, unit.end) - unit.start, each.iso, "date")
         for each in dates
         if _is_noted(text, each)
     ]
@@ -169,22 +180,22 @@ def _insertions(
         end = unit.end
         while end > unit.start and text[end - 1] in _CLOSING:
             end -= 1
-        found.append(Insertion(end - unit.start, _value(carried), "date"))
+        found.append(Insertion(end - unit.start, carried.iso, "date"))
     return found
 
 
 def _is_noted(text: str, each: DateExpression) -> bool:
     """Whether a date needs a note: it is relative, exact, and the text does not say it itself."""
-    if not each.relative or each.vague:
+    if not each.relative or each.vague or each.iso in text[each.start : each.end]:
         return False
-    if each.period.first is None and each.period.end is None:
-        return False
-    value = _value(each)
-    return value not in text[each.start : each.end]
+    return not (each.yearly and _EVERY_YEAR.search(plain(_sentence(text, each.start))))
 
 
-def _value(each: DateExpression) -> str:
-    return iso_of(each.period, each.grain)
+def _sentence(text: str, at: int) -> str:
+    """The sentence around a place of a text."""
+    start = max((text.rfind(mark, 0, at) for mark in ".!?\n"), default=-1) + 1
+    ends = [found for mark in ".!?\n" if (found := text.find(mark, at)) >= 0]
+    return text[start : min(ends, default=len(text))]
 
 
 def _is_ahead(each: DateExpression, today: date) -> bool:

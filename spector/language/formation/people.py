@@ -184,7 +184,9 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
     for match in _NAME.finditer(text):
         start, end = match.start(), match.end()
         name = match.group().rstrip(".")
-        while name and plain(name.split()[0]).rstrip(".") in _COMMON:
+        if start and text[start - 1].isalnum():
+            continue
+        while name and _is_no_name(name.split()[0]):
             head = name.split()[0]
             rest = name[len(head):].lstrip()
             start = match.start() + match.group().rfind(rest) if rest else end
@@ -203,12 +205,16 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
         if not known and (
             _NOT_PEOPLE & set(words) or name.isupper()
             or any(a < start + len(name) and start < b for a, b in others)
-            or (_opens(text, start) and len(words) == 1 and f" {name}" not in text[end:])
+            or (_opens(text, start) and len(words) == 1 and not _is_repeated(text, name, start))
         ):
             continue
         gender = gender_of(name) or title
         found.append(Person(name, start, start + len(name), gender, known))
     return _unified(found)
+
+
+def _is_no_name(word: str) -> bool:
+    return not word[0].isupper() or plain(word).rstrip(".") in _COMMON
 
 
 def _title(text: str, start: int) -> str:
@@ -218,6 +224,12 @@ def _title(text: str, start: int) -> str:
     if word in ("mrs", "ms", "miss", "madam", "lady"):
         return "f"
     return "m" if word in ("mr", "sir", "lord") else ""
+
+
+def _is_repeated(text: str, name: str, start: int) -> bool:
+    """Whether a word is written like a name within another sentence as well."""
+    before = text.find(f" {name}")
+    return (0 <= before != start - 1) or text.find(f" {name}", start + 1) >= 0
 
 
 def _opens(text: str, start: int) -> bool:

@@ -172,7 +172,7 @@ def _is_before(cluster: Cluster, at: int) -> bool:
 
 
 def _stands_alone(text: str, match: re.Match[str]) -> bool:
-    """Whether "o" stands for somebody: not before a noun ("o adam", "o zaman")."""
+    """Whether "o" stands for a person: not before a noun ("o adam", "o zaman")."""
     word = plain(match.group())
     if word in ("bu", "bunu", "bunun"):
         return word != "bu"

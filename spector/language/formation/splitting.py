@@ -113,10 +113,10 @@ def _piece(text: str, start: int, end: int) -> _Piece:
     names = frozenset(plain(each.name) for each in rule_mentions(part))
     capitals = {
         plain(found.group()) for found in re.finditer(r"(?<=[^.!?:;\n] )[^\W\d_a-z][^\W\d_]+", part)
-        if found.group().lower() not in ("i",)
+        if found.group()[0].isupper() and found.group().lower() != "i"
     }
     opening = re.match(r"[^\W\d_a-z][^\W\d_]+", part)
-    if start and opening is not None:
+    if start and opening is not None and opening.group()[0].isupper():
         capitals.add(plain(opening.group()))
     persons = {"user"} if _FIRST & set(folded[:3]) else set()
     return _Piece(part, folded, names | capitals | persons)

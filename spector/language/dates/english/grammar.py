@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from spector.language.dates import period as at
-from spector.language.dates.english import calendar, parts, relative
+from spector.language.dates.english import calendar, parts, periods, relative
 from spector.language.dates.english.calendar import Found
 from spector.language.dates.english.numbers import ordinal
 from spector.language.dates.figures import figures
@@ -66,8 +66,8 @@ def _simple(r: Reader, start: int) -> Found:
     r.depth += 1
     found = _best(
         figures(r, start, day_first=False), calendar.month_day(r, start),
-        calendar.month_only(r, start), calendar.quarter(r, start), calendar.season(r, start),
-        calendar.decade(r, start), calendar.year_alone(r, start), relative.named_day(r, start),
+        calendar.month_only(r, start), periods.quarter(r, start), periods.season(r, start),
+        periods.decade(r, start), periods.year_alone(r, start), relative.named_day(r, start),
         relative.stepped(r, start), relative.away(r, start, _simple),
         parts.nth(r, start, _simple), parts.part(r, start, _simple),
         parts.with_weekday(r, start, _simple), parts.holiday(r, start),
