@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -47,10 +48,11 @@ from spector.providers import (
 )
 from spector.recall import Recaller
 from spector.records import Purged
-from spector.search import Listing, Neighbours, Searcher
+from spector.search import Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
 from spector.session import Keeping, Sessions, SessionTools
-from spector.sleep import ReflectDaemon, Sleeper
+from spector.sleep import ReflectDaemon, Sleeper, WriteSignal
+from spector.store.catalog import ANYBODY
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
@@ -63,8 +65,10 @@ from spector.write import (
     ConceptPromoter,
     Forgetter,
     KnowledgeWriter,
+    Manner,
     SeriesWriter,
     Speakers,
+    UnitWriter,
     Updater,
     UseRecorder,
     WriteContext,
@@ -180,15 +184,12 @@ def _make_parts(
         searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder),
         operations.scrub,
     ])  # fmt: skip
-    sleeper = Sleeper(
-        calls, router, config, checked, ensure=access.ensure, empty_caches=keeper.empty_caches
-    )
-    daemon = ReflectDaemon(sleeper.reflect, router, config)
     context = WriteContext(
         router=router, finder=finder, embedder=embedder, importance=importance, clock=checked,
         config=config, dim=store.dim, speakers=Speakers(speaker_opening),
     )
-    note_writes = daemon.note_writes
+    signal = WriteSignal(config.reflect_after_writes)
+    note_writes = signal.note_writes
     writer = _writer(context, searcher, note_writes)
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
@@ -202,9 +203,11 @@ def _make_parts(
         operations=operations,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
+    sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter)
+    daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
         context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
-        partial(note_writes, config.reflect_after_writes),
+        daemon.wake_now,
     )
     context.watchers.add(operations.note_gone)
     vectors = Vectors(
@@ -275,6 +278,24 @@ def _operations(
     if path != own or store.writable:
         operations.sink = ops_log_at(path, CheckedClock(clock or SystemClock()), texts=texts)
     return operations
+
+
+def _sleeper_of(
+    context: WriteContext, calls: Calls, access: Access, keeper: Keeper,
+    knowledge: KnowledgeWriter, forgetter: Forgetter,
+) -> Sleeper:
+    """The part that sleeps, over the parts that write."""
+    return Sleeper(
+        calls, context.router, context.config, context.clock, ensure=access.ensure,
+        empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
+        writer=UnitWriter(context, knowledge), turn=threading.Lock(),
+        forget=partial(_forget_made, forgetter),
+    )
+
+
+def _forget_made(forgetter: Forgetter, ids: Sequence[int]) -> None:
+    """Forget memories that a cycle made, when it is undone."""
+    forgetter.forget_ids(list(ids), Manner(skip_protected=True), ANYBODY)
 
 
 def _has_one_user(router: TierRouter) -> bool:

@@ -27,7 +27,6 @@ from spector.records import (
     ForgetReport,
     HitList,
     MemoryRecord,
-    ReflectReport,
     UserSummary,
 )
 from spector.search import TRUSTED_S
@@ -382,16 +381,6 @@ class Memory(Verbs):
         except (UnknownRecordError, InvalidInputError):  # the second: it is not an id at all
             return False
         return True
-
-    @verb
-    def reflect(self) -> ReflectReport:
-        """One sleep cycle: seal, compact and order partitions, and erase what is due.
-
-        What was forgotten or replaced ``Config.erase_after_s`` ago (a day), or whose erasure was
-        cut short, is erased from every file: ``report.compaction.receipt``. A damaged partition
-        raises nothing; ``report.compaction.failed`` names it.
-        """
-        return self._parts.sleeper.reflect()
 
     @verb
     def compact(

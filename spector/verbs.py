@@ -1,4 +1,4 @@
-"""Verbs of a memory beyond storing, recalling and forgetting: rest and return, sessions."""
+"""Verbs of a memory beyond storing, recalling and forgetting: rest and return, sessions, sleep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Steps, verb
 from spector.providers import token_counter
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, ReflectReport
 from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
 from spector.write import Memories, Named
@@ -145,6 +145,52 @@ class Verbs(Faceted):
         """The live sessions of this process, in the order in which they began."""
         self._parts.access.ensure()
         return [self._session_of(each) for each in self._parts.sessions.states()]
+
+    @verb
+    def reflect(
+        self, steps: str | Iterable[str] | None = None, *, dry_run: bool = False,
+        max_seconds: float | None = None, max_llm_calls: int | None = None,
+        progress: Callable[[str, int, int | None], None] | None = None,
+    ) -> ReflectReport:
+        """Sleep: strengths decay, what is used grows, what is dull becomes dormant; then upkeep.
+
+        Nothing is deleted but what was forgotten before or given an expiry. A cycle works in units
+        of ``Config.sleep.batch_records``, each one commit: a later call goes on with one that was
+        cut short, and the result is the same. :meth:`reflect_undo` takes a cycle back.
+
+        Args:
+            steps: one step or several; all of ``Config.sleep.steps`` if left out. "upkeep" seals,
+                compacts and orders the files, and erases what was forgotten or replaced
+                ``Config.erase_after_s`` ago (a day): ``report.compaction.receipt``. A damaged
+                partition raises nothing; ``report.compaction.failed`` names it.
+            dry_run: change nothing; ``report.proposals`` has what would change, and why.
+            max_seconds: end after a unit when this time is over; ``report.finished`` is then False.
+            max_llm_calls: calls of a chat model in this cycle; rules do what is beyond.
+            progress: called with (step, memories seen so far, None).
+
+        Raises:
+            InvalidInputError: there is no such step.
+        """
+        return self._parts.sleeper.reflect(
+            steps, dry_run=dry_run, max_seconds=max_seconds, max_llm_calls=max_llm_calls,
+            progress=progress,
+        )
+
+    @verb
+    def reflect_undo(self, cycle: int) -> ReflectReport:
+        """Take a cycle back: strengths, flags and tiers as before, what it made is forgotten.
+
+        Cycles stay on record for ``Config.sleep.undo_days``. The newest comes first. What was
+        changed or erased since stays as it is: ``report.kept``. When nothing was written since,
+        every answer is that of before the cycle.
+
+        Args:
+            cycle: ``report.cycle`` of the cycle.
+
+        Raises:
+            InvalidInputError: the cycle is not on record, or a later one is.
+        """
+        return self._parts.sleeper.reflect_undo(cycle)
 
     def _session_of(self, state: Any, profile: Any = None, tokenizer: Any = None) -> Session:
         registry, memory = self._parts.sessions, cast(Remembering, self)

@@ -234,7 +234,8 @@ def test_the_page_describes_the_tables_of_knowledge() -> None:
     optional = {c.name for each in PAYLOAD_TABLES for c in each.columns if c.optional}
     owners = {name for each in PAYLOAD_TABLES for name in each.owners}
     assert (optional, owners) == (
-        {"note", "n", "t_ms"}, {"id", "item_id", "source_id", "target_id", "a", "b"},
+        {"note", "n", "t_ms", "record_id"},
+        {"id", "item_id", "source_id", "target_id", "a", "b", "record_id"},
     )
     assert f"sets `format_minor` to {KNOWLEDGE_MINOR};" in PAGE
     line = "4:link|1:1|7:mention|1:2|1:3|4:None"

@@ -34,6 +34,7 @@ from spector.arguments.recalls import (
     parse_sorts,
     parse_valence,
 )
+from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
 from spector.arguments.stores import (
     is_nameable,
     parse_choice,
@@ -75,6 +76,7 @@ __all__ = [
     "parse_clock",
     "parse_config",
     "parse_cue",
+    "parse_cycle",
     "parse_dim",
     "parse_directory",
     "parse_enum",
@@ -96,7 +98,9 @@ __all__ = [
     "parse_per_session",
     "parse_place",
     "parse_range",
+    "parse_seconds",
     "parse_sorts",
+    "parse_steps",
     "parse_superseded",
     "parse_switch",
     "parse_tags",

@@ -15,7 +15,9 @@ from spector.store.payloads import (
     count_of,
     decode,
     edge_columns,
+    greatest,
     has_tables,
+    keys_below,
     last_id_of,
     living_among,
     mentioning_after,
@@ -28,8 +30,9 @@ from spector.store.payloads import (
 
 __all__ = ["KnowledgeReader", "Owner", "edge_of", "edge_row", "ids_in"]
 
-_PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK = map(
-    table_named, ("payload", "fact", "item", "name", "edge", "link")
+_PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK, _STATE, _CHANGE = map(
+    table_named,
+    ("payload", "fact", "item", "name", "edge", "link", "sleep_state", "cycle_change"),
 )
 
 
@@ -103,7 +106,46 @@ class RunReader:
         return mentioning_after(self._db, after_id, limit) if self.holds_any else []
 
 
-class KnowledgeReader(RunReader):
+class SleepReader(RunReader):
+    """The rows of sleep in one moment of a catalog."""
+
+    def has_observed(self) -> bool:
+        """Whether a message was ever observed."""
+        return next(self._rows(_PAYLOAD, {"sort": "observed"}, limit=1), None) is not None
+
+    def sleep_state(self) -> dict[str, Any] | None:
+        """Where sleep has come to; None in a store that never slept."""
+        if not (self.holds_any and has_tables(self._db, "sleep_state")):
+            return None
+        return next(iter(self._rows(_STATE, {"one": 1})), None)
+
+    def cycle_changes(
+        self, what: str | None = None, cycle: int | None = None
+    ) -> list[dict[str, Any]]:
+        """What cycles have changed, in order; of one kind, or of one cycle."""
+        if not (self.holds_any and has_tables(self._db, "cycle_change")):
+            return []
+        wanted = {"what": what, "cycle": cycle}
+        wanted = {name: value for name, value in wanted.items() if value is not None}
+        return sorted(
+            (row | {"before": json.loads(row["before"])} for row in self._rows(_CHANGE, wanted)),
+            key=lambda row: (row["cycle"], row["ordinal"]),
+        )
+
+    def last_ordinal(self, cycle: int) -> int:
+        """The number of the last change of a cycle; -1 without any."""
+        if not (self.holds_any and has_tables(self._db, "cycle_change")):
+            return -1
+        return greatest(self._db, _CHANGE, "ordinal", {"cycle": cycle})
+
+    def ordinals_before(self, cycle: int) -> list[tuple[int, int]]:
+        """Keys of the changes of earlier cycles."""
+        if not (self.holds_any and has_tables(self._db, "cycle_change")):
+            return []
+        return keys_below(self._db, _CHANGE, "cycle", cycle)
+
+
+class KnowledgeReader(SleepReader):
     """What one moment of a catalog knows."""
 
     # -- payloads -----------------------------------------------------------------------------

@@ -76,6 +76,7 @@ from spector.records.reports import (
     SessionReport,
     UserSummary,
 )
+from spector.records.sleep import Proposal, StepReport
 
 __all__ = [
     "ALIAS_CHARS",
@@ -119,6 +120,7 @@ __all__ = [
     "Problem",
     "Procedure",
     "PromotionCandidate",
+    "Proposal",
     "Purged",
     "Reached",
     "ReadReport",
@@ -133,6 +135,7 @@ __all__ = [
     "Signals",
     "Statistic",
     "Step",
+    "StepReport",
     "UserSummary",
     "Verification",
     "aliases_in",

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from spector.records.erasure import ErasureReceipt
+from spector.records.sleep import Proposal, StepReport
 
 __all__ = [
     "BackupReport", "CheckReport", "CompactionReport", "ForgetReport", "Loss", "Problem",
@@ -105,6 +106,26 @@ class ReflectReport:
     unclustered: int = 0
     compaction: CompactionReport = field(default_factory=CompactionReport)
     elapsed_ms: float = 0.0
+    #: number of the cycle, for ``reflect_undo``; 0 for upkeep alone
+    cycle: int = 0
+    steps: tuple[StepReport, ...] = ()
+    #: False when the time was over or an interrupt came; the next call goes on
+    finished: bool = True
+    #: it went on with a cycle that was cut short
+    resumed: bool = False
+    #: calls of a chat model
+    llm_calls: int = 0
+    #: what a dry run would change
+    proposals: tuple[Proposal, ...] = ()
+    #: memories before and after, and how many of them are dormant
+    memories: tuple[int, int] = (0, 0)
+    dormant: tuple[int, int] = (0, 0)
+    #: of an undone cycle: memories that were changed or erased since, and stay as they are
+    kept: tuple[int, ...] = ()
+
+    def step(self, name: str) -> StepReport | None:
+        """The report of a step; None when it was not reached."""
+        return next((each for each in self.steps if each.name == name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from spector.search.listing import TRUSTED_S, Listing
 from spector.search.neighbours import Neighbour, Neighbours, Slot
 from spector.search.searcher import Searcher
+from spector.search.survey import NO_END, Strengths, Surveyor, Words
 
 __all__ = [
+    "NO_END",
     "TRUSTED_S",
     "Listing",
     "Neighbour",
     "Neighbours",
     "Searcher",
     "Slot",
+    "Strengths",
+    "Surveyor",
+    "Words",
 ]

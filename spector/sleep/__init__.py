@@ -1,11 +1,12 @@
-"""Decides what happens between calls: one cycle of upkeep, and the daemon that runs it."""
+"""Decides what happens between calls: cycles of sleep and upkeep, and the daemon that runs them."""
 
 from __future__ import annotations
 
-from spector.sleep.daemon import ReflectDaemon
+from spector.sleep.daemon import ReflectDaemon, WriteSignal
 from spector.sleep.sleeper import Sleeper
 
 __all__ = [
     "ReflectDaemon",
     "Sleeper",
+    "WriteSignal",
 ]

@@ -1,49 +1,240 @@
-"""One sleep cycle: which upkeep is done, and in what order."""
+"""One cycle of sleep: its steps in order, each in units that are one commit, resumed where cut."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from spector.config import Config
-from spector.records import ReflectReport
-from spector.tiers import TierRouter
-from spector.upkeep import (
-    cluster_due,
-    compact_all,
-    index_rest,
-    is_overdue,
-    mark_reflectable,
-    seal_finished,
-)
+from spector.records import Proposal, ReflectReport, StepReport
+from spector.search import Surveyor
+from spector.sleep.night import DAY_MS, Night
+from spector.sleep.state import SleepState
+from spector.sleep.steps import STEPS
+from spector.write import Unit, UnitWriter
 
-__all__ = ["reflect_once"]
+__all__ = ["FIRST", "LAST", "Cycle", "Progress", "Stopped", "begin", "named_steps", "note_of"]
+
+#: called with (step, units done, in total or None)
+Progress = Callable[[str, int, int | None], None]
+#: an interrupted cycle is given up after a day
+_STALE_MS: Final = DAY_MS
+_MOST_IDS: Final = 1000
+#: mechanics of the files, which come first and last
+FIRST: Final = "seal"
+LAST: Final = "upkeep"
 
 
-def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
-    """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark and index.
+class Stopped(Exception):  # noqa: N818  no error: the time is over
+    """The cycle ends here; the next call goes on."""
 
-    Every step is its own small commit, so a cycle that is killed has simply done less; running it
-    again does the rest. Consolidating the content of a sealed partition belongs between the
-    sealing and the marking, which is why the two are separate states. Damaged partitions are left
-    as they are and reported under ``compaction.failed``. What was forgotten ``erase_after_s`` ago
-    is erased from every file; ``compaction.receipt`` says how that went.
+
+def named_steps(config: Config, steps: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The steps to run, in their order; all of the config for None."""
+    if steps is None:
+        names: Sequence[str] = config.sleep.steps
+        if config.sleep.order == "v9":
+            names = [each for each in names if each != "forget"]
+            at = names.index("consolidate") if "consolidate" in names else len(names)
+            if "forget" in config.sleep.steps:
+                names = [*names[:at], "forget", *names[at:]]
+        return tuple(names)
+    return tuple(steps)
+
+
+def begin(
+    state: SleepState, names: Sequence[str], now_ms: int, *, resumable: bool
+) -> tuple[list[str], bool]:
+    """The steps that are left, and whether an unfinished cycle goes on; the state is brought there.
     """
-    started = time.perf_counter()
-    sealed = seal_finished(router, now_ms)
-    # what these two rebuild begins a new life as a sealed partition
-    erase = is_overdue(router, now_ms, config.erase_after_s)
-    compaction = compact_all(
-        router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
-        erase=erase,
-    )
-    clustered = cluster_due(router, config)
-    marked = mark_reflectable(router)
-    failed = {each["path"]: each for each in (*clustered.failed, *compaction.failed)}
-    index_rest(router)
-    return ReflectReport(
-        sealed=sealed, marked_reflectable=marked, clustered=clustered.partitions,
-        clustered_records=clustered.records, unclustered=clustered.left,
-        compaction=replace(compaction, failed=tuple(failed.values())),
-        elapsed_ms=(time.perf_counter() - started) * 1000,
-    )
+    if resumable and state.step and now_ms - state.started_ms < _STALE_MS:
+        steps = list(state.recent.get("steps", names))
+        if state.step in steps:
+            return steps[steps.index(state.step) :], True
+    state.cycle += 1
+    state.started_ms = max(now_ms, state.decayed_ms)
+    state.seed = state.cycle * 0x9E3779B1 % (1 << 31)
+    state.step, state.cursor = names[0] if names else "", 0
+    state.recent = {**state.recent, "steps": list(names)}
+    return list(names), False
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a step has done so far."""
+
+    name: str
+    seen: int = 0
+    changed: int = 0
+    ids: list[int] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    fallback: bool = False
+    started: float = field(default_factory=time.perf_counter)
+
+    def add(self, unit: Unit, ids: Iterable[int]) -> None:
+        found = list(ids)
+        self.seen += unit.seen
+        self.changed += len(found)
+        self.ids += found[: _MOST_IDS - len(self.ids)]
+        self.skipped.update(unit.skipped)
+        self.fallback = self.fallback or unit.fallback
+
+    def report(self) -> StepReport:
+        return StepReport(
+            name=self.name, seen=self.seen, changed=self.changed, ids=tuple(self.ids),
+            skipped=dict(self.skipped), fallback=self.fallback,
+            elapsed_ms=(time.perf_counter() - self.started) * 1000,
+        )  # fmt: skip
+
+
+class Cycle:
+    """Runs the steps of one cycle.
+
+    Args:
+        upkeep: does the upkeep of the files, at the end.
+        must_stop: asked between two units.
+    """
+
+    def __init__(
+        self, config: Config, survey: Surveyor, writer: UnitWriter, *,
+        upkeep: Callable[[], ReflectReport], seal: Callable[[], int],
+        must_stop: Callable[[], bool], progress: Progress | None = None,
+    ) -> None:
+        self._config = config
+        self._survey = survey
+        self._writer = writer
+        self._upkeep = upkeep
+        self._seal = seal
+        self._must_stop = must_stop
+        self._progress = progress
+        #: where sleep was before this cycle; None once a change has put it on record
+        self._note: dict[str, Any] | None = None
+        self._reports: list[StepReport] = []
+        self._proposals: list[Proposal] = []
+        self._files = ReflectReport()
+        self._sealed = 0
+
+    def run(
+        self, state: SleepState, steps: Sequence[str], *, named: bool, dry_run: bool,
+        note: dict[str, Any] | None = None,
+    ) -> ReflectReport:
+        """Run steps from where the state is; it moves along.
+
+        Args:
+            note: where sleep was before the cycle, if it begins now. A cycle that changes nothing
+                leaves no trace.
+        """
+        started, self._note = time.perf_counter(), note
+        night = Night(self._config, self._survey, state, named=named, dry=dry_run)
+        before, finished = self._counts(night), True
+        try:
+            for n, name in enumerate(steps):
+                if not dry_run:
+                    state.step = name
+                    if n:
+                        state.cursor = 0
+                self._step(night, name, dry_run=dry_run)
+        except Stopped:
+            finished = False
+        if finished and not dry_run:
+            state.step, state.cursor = "", 0
+        is_on_record = self._note is None and not dry_run
+        if is_on_record:
+            self._writer.put_state(state.row(), drop_before=self._oldest_kept(night))
+        night.begin_step()
+        after = self._counts(night)
+        return replace(
+            self._files, sealed=self._sealed + self._files.sealed,
+            cycle=state.cycle if is_on_record else 0,
+            steps=tuple(self._reports), finished=finished,
+            proposals=tuple(self._proposals), memories=(before[0], after[0]),
+            dormant=(before[1], after[1]), elapsed_ms=(time.perf_counter() - started) * 1000,
+        )  # fmt: skip
+
+    def _step(self, night: Night, name: str, *, dry_run: bool) -> None:
+        if name not in (FIRST, LAST, *STEPS):
+            return
+        tally = _Tally(name)
+        try:
+            if name == FIRST:
+                self._sealed = tally.changed = 0 if dry_run else self._seal()
+            elif name == LAST:
+                if not dry_run:
+                    self._files = self._upkeep()
+                    tally.changed = self._files.compaction.records_reclaimed
+            elif name in STEPS:
+                night.begin_step()
+                for unit in self._units(night, name):
+                    self._do(night, name, unit, tally, dry_run=dry_run)
+        finally:
+            self._reports.append(tally.report())
+
+    def _units(self, night: Night, name: str) -> Iterator[Unit]:
+        """The units of a step; at its end the state takes over what it returns."""
+        units = STEPS[name](night, night.state.cursor)
+        while True:
+            try:
+                unit = next(units)
+            except StopIteration as end:
+                night.state.note(end.value or {})
+                return
+            yield unit
+
+    def _do(
+        self, night: Night, name: str, unit: Unit, tally: _Tally, *, dry_run: bool
+    ) -> None:
+        if dry_run:
+            proposed = list(self._proposed(night, name, unit))
+            self._proposals += proposed
+            tally.add(unit, [each for one in proposed for each in one.ids])
+            return
+        night.state.note(unit.state)
+        night.state.cursor = max(night.state.cursor, unit.cursor)
+        done = self._writer.commit(unit, night.state.cycle, night.state.row(), self._note)
+        if len(done):
+            self._note = None
+        night.made += len(done.made)
+        tally.add(unit, [*done.changed, *(each.id for each in done.made)])
+        if self._progress is not None:
+            self._progress(name, tally.seen, None)
+        if (unit.ids or unit.prepared) and self._must_stop():
+            raise Stopped
+
+    def _proposed(self, night: Night, name: str, unit: Unit) -> Iterator[Proposal]:
+        """What a unit would change, a proposal each."""
+        for record_id, before, after in night.pretend(unit):
+            yield Proposal(
+                step=name, action=unit.what, ids=(record_id,),
+                reason=unit.reasons.get(record_id, unit.reason), before=before, after=after,
+            )  # fmt: skip
+        for prepared in unit.prepared:
+            yield Proposal(
+                step=name, action="make", reason=unit.reason, after={"text": prepared.text}
+            )
+
+    def _counts(self, night: Night) -> tuple[int, int]:
+        """Memories, and how many of them are dormant."""
+        rows = night.memories.rows
+        return len(rows), int(night.is_dormant(rows).sum())
+
+    def _oldest_kept(self, night: Night) -> int:
+        """The oldest cycle that can still be undone, or that limits of a day count."""
+        since = night.started_ms - int(max(1.0, self._config.sleep.undo_days) * DAY_MS)
+        with self._survey.knowledge() as reader:
+            begun = reader.cycle_changes("cycle")
+        kept = [row["cycle"] for row in begun if row["before"]["started_ms"] >= since]
+        return min(kept, default=night.state.cycle)
+
+
+def note_of(state: SleepState) -> dict[str, Any]:
+    """What the record of changes says of a cycle: where sleep was before it."""
+    return {
+        "started_ms": state.started_ms, "decayed_ms": state.decayed_ms,
+        "compressed_ms": state.compressed_ms, "extracted_id": state.extracted_id,
+        "abstracted_id": state.abstracted_id, "recent": state.recent,
+    }  # fmt: skip
+
+

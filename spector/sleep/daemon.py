@@ -1,11 +1,12 @@
-"""The thread that runs sleep cycles in the background, and decides when the next one is due."""
+"""The thread that runs upkeep and sleep in the background, and decides when each is due."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from spector.config import Config
 from spector.errors import (
@@ -17,17 +18,43 @@ from spector.errors import (
 from spector.messages import counted
 from spector.process import Sole
 from spector.records import ReflectReport
+from spector.sleep.sleeper import Sleeper
 from spector.tiers import TierRouter
 from spector.upkeep import due_paths, has_failed
 
-__all__ = ["ReflectDaemon"]
+__all__ = ["ReflectDaemon", "WriteSignal"]
 
 #: errors that no later cycle can get rid of
 _FINAL = (StoreClosedError, StoreForkedError, StoreReadOnlyError)
+#: seconds after which an interrupted cycle goes on
+_AGAIN_S: Final = 2.0
+
+
+class WriteSignal:
+    """Counts writes and wakes the daemon when there are enough; writers know nothing else of it."""
+
+    def __init__(self, enough: int) -> None:
+        self.wake = threading.Condition()
+        self.enough = enough
+        self.writes = 0
+        self.listening = False
+
+    def note_writes(self, count: int) -> None:
+        """Count writes, after each of which the memory calls this; may trigger upkeep."""
+        if not self.listening:
+            return
+        with self.wake:
+            self.writes += count
+            if self.writes >= self.enough:
+                self.wake.notify_all()
 
 
 class ReflectDaemon(Sole):
-    """Runs sleep cycles: at an interval, after enough writes, or when tombstones pile up.
+    """Runs upkeep and cycles of sleep in the background.
+
+    Upkeep runs at an interval, after enough writes, or when tombstones pile up. A cycle of sleep
+    runs at an interval of its own, at the end of a session, or on :meth:`wake_now`; by itself only
+    in a store that has slept or been observed before (``Config.sleep.auto``).
 
     Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
     the next one tries again, unless the store itself has failed or been closed. Partitions that a
@@ -37,26 +64,34 @@ class ReflectDaemon(Sole):
 
     def __init__(
         self,
-        cycle: Callable[[], ReflectReport],
+        upkeep: Callable[[], ReflectReport],
         router: TierRouter,
         config: Config,
         *,
+        sleeper: Sleeper | None = None,
+        signal: WriteSignal | None = None,
         interval_s: float | None = None,
     ) -> None:
-        self._cycle = cycle
+        self._upkeep = upkeep
+        self._sleeper = sleeper
         self._router = router
         self._config = config
         self._interval_s = config.reflect_interval_s if interval_s is None else interval_s
-        self._wake = threading.Condition()
+        self._signal = WriteSignal(config.reflect_after_writes) if signal is None else signal
+        self._wake = self._signal.wake
         self._thread: threading.Thread | None = None
         self._paused = False
         self._stopping = False
-        self._writes = 0
+        #: a cycle of sleep is wanted now
+        self._called = False
+        #: when the next cycle of sleep is due by itself
+        self._night = math.inf
         #: the last cycle made progress and left partitions to order: wake again in a second
         self._more = False
         #: paths that the last cycle could not compact; None: it failed as a whole
         self._stuck: frozenset[str] | None = frozenset()
         self.cycles = 0
+        self.nights = 0
         self.last_report: ReflectReport | None = None
         self.last_error: BaseException | None = None
 
@@ -68,7 +103,7 @@ class ReflectDaemon(Sole):
         """For :meth:`Memory.stats`; JSON-ready."""
         error = self.last_error
         return {
-            "running": self.running, "cycles": self.cycles,
+            "running": self.running, "cycles": self.cycles, "nights": self.nights,
             "last_error": None if error is None else str(error) or type(error).__name__,
         }
 
@@ -81,7 +116,7 @@ class ReflectDaemon(Sole):
         with self._wake:
             if self.running:
                 return
-            self._stopping = False
+            self._stopping, self._signal.listening = False, True
             self._thread = threading.Thread(target=self._run, name="spector-reflect", daemon=True)
             self._thread.start()
 
@@ -98,7 +133,9 @@ class ReflectDaemon(Sole):
     def stop(self, timeout_s: float = 60.0) -> bool:
         """Ask the thread to end and wait for it; True when it has."""
         with self._wake:
-            self._stopping = True
+            self._stopping, self._signal.listening = True, False
+            if self._sleeper is not None:
+                self._sleeper.interrupt()
             self._wake.notify_all()
             thread = self._thread
         if thread is None or thread is threading.current_thread():
@@ -106,17 +143,19 @@ class ReflectDaemon(Sole):
         thread.join(timeout_s)
         return not thread.is_alive()
 
-    def note_writes(self, count: int) -> None:
-        """Count writes, after each of which the memory calls this; may trigger a cycle."""
-        if not self.running:
-            return
+    def wake_now(self) -> None:
+        """Have a cycle of sleep begin as soon as possible."""
         with self._wake:
-            self._writes += count
-            if self._writes >= self._config.reflect_after_writes:
-                self._wake.notify_all()
+            self._called = True
+            self._wake.notify_all()
+
+    def interrupt(self) -> None:
+        """Let a cycle of sleep end after its unit; it goes on a few seconds later."""
+        if self.running and self._sleeper is not None:
+            self._sleeper.interrupt()
 
     def _due(self) -> bool:
-        if self._writes >= self._config.reflect_after_writes or self._more:
+        if self._signal.writes >= self._signal.enough or self._more:
             return True
         stuck = self._stuck
         if stuck is None:
@@ -124,14 +163,17 @@ class ReflectDaemon(Sole):
         return bool(due_paths(self._router, self._config.tombstone_ratio) - stuck)
 
     def _run(self) -> None:
+        self._night = time.monotonic() + self._config.sleep.interval_s
         deadline = time.monotonic() + self._interval_s
-        while self._wait(deadline):
+        while self._wait(min(deadline, self._night)):
             try:
+                if self._called or time.monotonic() >= self._night:
+                    self._sleep()
                 if time.monotonic() < deadline and not self._due():
                     continue
                 with self._wake:
-                    self._writes = 0
-                self._note(self._cycle())
+                    self._signal.writes = 0
+                self._note(self._upkeep())
             except _FINAL as error:
                 self.last_error = _bare(error)
                 return
@@ -140,6 +182,19 @@ class ReflectDaemon(Sole):
                 if has_failed(self._router):
                     return
             deadline = time.monotonic() + self._interval_s
+
+    def _sleep(self) -> None:
+        """One cycle of sleep, where it may run by itself or was called for."""
+        called, self._called = self._called, False
+        self._night = time.monotonic() + self._config.sleep.interval_s
+        if self._sleeper is None or not (called or self._sleeper.may_sleep()):
+            return
+        report = self._sleeper.reflect()
+        self.last_report = report
+        if report.finished:
+            self.nights += 1
+        else:
+            self._night = time.monotonic() + _AGAIN_S
 
     def _note(self, report: ReflectReport) -> None:
         failed = report.compaction.failed
@@ -157,8 +212,8 @@ class ReflectDaemon(Sole):
         with self._wake:
             while not self._stopping:
                 left = deadline - time.monotonic()
-                enough = self._writes >= self._config.reflect_after_writes
-                if not self._paused and (left <= 0 or enough):
+                enough = self._signal.writes >= self._signal.enough
+                if not self._paused and (left <= 0 or enough or self._called):
                     return True
                 # no call announces tombstones, so look at them once a second
                 notified = self._wake.wait(None if self._paused else min(left, 1.0))

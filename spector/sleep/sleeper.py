@@ -1,18 +1,39 @@
-"""Sleep cycles of one memory, each a call that closing waits for."""
+"""Sleep of one memory: cycles, each a call that closing waits for, and their undoing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
+from spector.arguments import (
+    parse_callback,
+    parse_cycle,
+    parse_integer,
+    parse_seconds,
+    parse_steps,
+    parse_truth,
+)
 from spector.clock import Clock
 from spector.config import Config
 from spector.process import Calls, verb
 from spector.records import CompactionReport, ReflectReport
-from spector.sleep.cycle import reflect_once
+from spector.search import Surveyor
+from spector.sleep.cycle import LAST, Cycle, Progress, begin, named_steps, note_of
+from spector.sleep.maintenance import reflect_once
+from spector.sleep.state import SleepState
+from spector.sleep.undo import undo
 from spector.tiers import TierRouter
+from spector.upkeep import seal_finished
+from spector.write import UnitWriter
 
 __all__ = ["Sleeper"]
+
+#: the step that a new cycle finishes for one that was given up, at its own time
+_DECAY: Final = "decay"
 
 
 class Sleeper:
@@ -21,12 +42,16 @@ class Sleeper:
     Args:
         ensure: raises when the stores cannot be written.
         empty_caches: called with what a cycle has erased from the files.
+        turn: held while a cycle runs: one at a time.
+        forget: forgets memories that a cycle made.
     """
 
     def __init__(
         self, calls: Calls, router: TierRouter, config: Config, clock: Clock, *,
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
+        survey: Surveyor, writer: UnitWriter, turn: AbstractContextManager[Any],
+        forget: Callable[[Sequence[int]], None],
     ) -> None:
         self._calls = calls
         self._router = router
@@ -34,10 +59,95 @@ class Sleeper:
         self._clock = clock
         self._ensure = ensure
         self._empty_caches = empty_caches
+        self._survey = survey
+        self._writer = writer
+        self._turn = turn
+        self._forget = forget
+        self._interrupted = False
 
     @verb
-    def reflect(self) -> ReflectReport:
-        """One cycle; see ``Memory.reflect``."""
+    def reflect(
+        self, steps: str | Iterable[str] | None = None, *, dry_run: bool = False,
+        max_seconds: float | None = None, max_llm_calls: int | None = None,
+        progress: Progress | None = None,
+    ) -> ReflectReport:
+        """One cycle, or some of its steps; see ``Memory.reflect``."""
+        named = None if steps is None else parse_steps(steps)
+        dry_run = parse_truth(dry_run, "dry_run")
+        parse_callback(progress, "progress")
+        seconds = parse_seconds(max_seconds, self._config.sleep.max_seconds)
+        if max_llm_calls is not None:
+            parse_integer(max_llm_calls, "max_llm_calls", 0)
+        self._ensure(write=not dry_run)
+        if named == (LAST,) and not dry_run:
+            return self.upkeep()
+        with self._turn:
+            self._interrupted = False
+            return self._cycle(named, dry_run=dry_run, seconds=seconds, progress=progress)
+
+    def _cycle(
+        self, named: tuple[str, ...] | None, *, dry_run: bool, seconds: float,
+        progress: Progress | None,
+    ) -> ReflectReport:
+        now_ms, state = self._clock.now_ms(), self._state()
+        names = named_steps(self._config, named)
+        ends = time.monotonic() + seconds if seconds else None
+
+        def must_stop() -> bool:
+            return self._interrupted or (ends is not None and time.monotonic() >= ends)
+
+        cycle = partial(
+            Cycle, self._config, self._survey, self._writer, upkeep=self._maintain,
+            seal=lambda: seal_finished(self._router, now_ms), progress=progress,
+        )
+        resumable = named is None or list(named) == state.recent.get("steps")
+        if state.step == _DECAY and not resumable and not dry_run:
+            # decay goes on from where it was at the time of its own cycle
+            cycle(must_stop=lambda: False).run(state, (_DECAY,), named=True, dry_run=False)
+        note = note_of(state)
+        left, resumed = begin(state, names, now_ms, resumable=resumable)
+        report = cycle(must_stop=must_stop).run(
+            state, left, named=named is not None, dry_run=dry_run,
+            note=None if resumed else {**note, "started_ms": state.started_ms},
+        )
+        return replace(report, resumed=resumed)
+
+    @verb
+    def upkeep(self) -> ReflectReport:
+        """Upkeep of the files alone."""
         self._ensure(write=True)
+        return self._maintain()
+
+    def _maintain(self) -> ReflectReport:
         report = reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
         return replace(report, compaction=self._empty_caches(report.compaction))
+
+    @verb
+    def reflect_undo(self, cycle: int) -> ReflectReport:
+        """Undo a cycle; see ``Memory.reflect_undo``."""
+        number = parse_cycle(cycle)
+        self._ensure(write=True)
+        with self._turn:
+            return undo(number, self._survey, self._writer, self._forget)
+
+    def interrupt(self) -> None:
+        """Let a running cycle end after its unit; the next one goes on."""
+        self._interrupted = True
+
+    def may_sleep(self) -> bool:
+        """Whether a cycle may run by itself: where one ran before, or messages were observed."""
+        auto = self._config.sleep.auto
+        if auto is not None:
+            return auto
+        with self._survey.knowledge() as reader:
+            return reader.sleep_state() is not None or reader.has_observed()
+
+    def _state(self) -> SleepState:
+        with self._survey.knowledge() as reader:
+            row = reader.sleep_state()
+            begun = [] if row is not None else reader.cycle_changes("cycle")
+        state = SleepState.of(row)
+        if begun:  # a repair has lost the row, and what has decayed must not do so again
+            state.cycle = begun[-1]["cycle"]
+            state.decayed_ms = state.compressed_ms = begun[-1]["before"]["started_ms"]
+        return state

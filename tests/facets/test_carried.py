@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Memory
+from spector import ManualClock, Memory
 from spector.store.payloads import KNOWLEDGE_MINOR, PAYLOAD_TABLES
+from tests.conftest import NOW
 from tests.facets.test_erasure import mention
 from tests.fakes import FakeEmbedder
 
 
 def fill(path: Path) -> tuple[int, int]:
     """A store with a row in each table; the ids of a fact and of its source."""
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
+    clock = ManualClock(NOW)
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
         source = memory.remember("Ada works at Acme", user_id="u")
         fact = memory.facts.add("Ada", "works_at", "Acme", source=source)
         memory.facts.add("Ada", "lives_in", "Paris", user_id="u")
@@ -33,6 +35,8 @@ def fill(path: Path) -> tuple[int, int]:
         memory.procedures.add("deploy", ["build", "push"])
         memory.forget(memory.remember("gone", user_id="u"))
         mention(memory, source, "Ada", "Acme")
+        clock.advance(days=3)
+        assert memory.reflect("decay").cycle == 1
         assert memory.check().ok
     return fact.id, source.id
 

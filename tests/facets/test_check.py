@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import spector
+from spector import ManualClock
 from spector.store.payloads import PAYLOAD_TABLES, table_named
+from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 
@@ -23,11 +25,14 @@ def store(tmp_path: Path) -> tuple[Path, int, int]:
     """A closed store with a row in each table, and the ids of a fact and its source."""
     path = tmp_path / "mind"
     entity = 5
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
+    clock = ManualClock(NOW)
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
         source = memory.remember("Ada works at Acme")
         fact = memory.facts.add("Ada", "works_at", "Acme", source=source)
         memory.graph.register("mentors")
         memory.graph.link(source, fact.id, "mentors", note={"a": 1})
+        clock.advance(days=3)
+        memory.reflect("decay")
         assert memory.check().ok
     put(path, "payload", id=source.id, sort="episode", json="{}")
     put(path, "item", item_id=entity, sort="entity", scope="",
@@ -73,7 +78,9 @@ def test_a_flipped_value_is_found_and_names_its_memory(
         codes_now = {each.code for each in problems}
         # a relation that another name is registered for is unknown
         assert codes_now - {"I23" if column.name == "json" else ""} == {"I27"}, column.name
-        assert all(each.id is not None for each in problems)
+        # numbers of sleep are no memory's
+        named = table.owners and table.name != "cycle_change"
+        assert not named or all(each.id is not None for each in problems)
         with sqlite3.connect(path / "catalog.db") as db:
             db.execute(f"DELETE FROM {table.name}")
             marks = ", ".join("?" * len(before[0]))

@@ -128,7 +128,7 @@ def test_the_daemon_does_not_repeat_a_failing_cycle_every_second(
         raise spector.StoreError("the disk hiccuped")
 
     resting.forget(resting.remember_many(["a", "b"])[0].id)
-    monkeypatch.setattr(resting.daemon, "_cycle", cycle)
+    monkeypatch.setattr(resting.daemon, "_upkeep", cycle)
     resting.daemon.start()
     wait_for(lambda: resting.daemon.last_error is not None)
     time.sleep(2.3)

@@ -70,6 +70,7 @@ from spector.kernel.contract.retention import (
     LOW_BITS,
     MIN_STABILITY_DAYS,
     lookup,
+    retained,
 )
 from spector.kernel.contract.scanner import (
     DROP_PHASES,
@@ -168,6 +169,7 @@ __all__ = [
     "normalize",
     "problem_of",
     "quantize",
+    "retained",
     "scope_tag",
     "sections_of",
     "squared",

@@ -25,6 +25,7 @@ __all__ = [
     "build_activation_table",
     "build_table",
     "lookup",
+    "retained",
     "retention",
 ]
 
@@ -68,6 +69,10 @@ def retention(
     elapsed = np.maximum(np.asarray(elapsed_days, np.float64), 0.0)
     stability = np.maximum(np.asarray(stability_days, np.float64), float(MIN_STABILITY_DAYS))
     return _curve_at(elapsed / stability, Curve(curve), exponent)
+
+
+#: the same, where the name of this module is in the way
+retained = retention
 
 
 def activation(

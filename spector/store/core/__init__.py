@@ -15,11 +15,15 @@ from spector.store.core.records import (
     verify_strength,
 )
 from spector.store.core.store import Store
+from spector.store.core.strengths import NO_END, STRENGTH_DTYPE, Strengths, read_strengths
 from spector.store.core.transaction import Transaction
 from spector.store.core.view import TierFiles, View
 
 __all__ = [
+    "NO_END",
+    "STRENGTH_DTYPE",
     "Store",
+    "Strengths",
     "TierFiles",
     "Transaction",
     "View",
@@ -29,6 +33,7 @@ __all__ = [
     "details_in",
     "header_columns",
     "header_of",
+    "read_strengths",
     "tags_and_links",
     "to_record",
     "to_records",

@@ -71,7 +71,8 @@ def _memories(store: Store) -> Iterator[Stretch]:
 def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
     """The texts of a table of knowledge; a row of an entity counts as its first mention's."""
     names = tuple(each.name for each in table.columns if each.kind is str)
-    owner = f"{table.name}.{table.owners[0]}"
+    # numbers of sleep belong to no memory
+    owner = f"{table.name}.{table.owners[0]}" if table.owners else str(NO_MEMORY)
     keys = ", ".join(table.key)
     marks = ", ".join("?" * len(table.key))
     sql = (

@@ -83,7 +83,7 @@ class _Look:
 
     def _row(self, table: PayloadTable, stored: tuple[Any, ...]) -> None:
         row, problem = table.read(stored)
-        first = row[table.owners[0]]
+        first = row[table.owners[0]] if table.owners else None
         owner = first if isinstance(first, int) else None
         if problem is not None:
             self._add("I27", owner, f"a row of {table.name} is damaged: {problem}")
@@ -91,7 +91,7 @@ class _Look:
                 self._alive.add(owner)
             return
         for name in table.owners:
-            if row[name] not in self._known:
+            if row[name] is not None and row[name] not in self._known:
                 code = "I21" if table.name in ("payload", "fact") else "I22"
                 self._add(code, owner, f"a row of {table.name} names {row[name]}, which is gone")
         sort = "fact" if table.name == "fact" else str(row.get("sort"))

@@ -24,7 +24,9 @@ __all__ = [
     "delete_rows",
     "edge_columns",
     "facts_among",
+    "greatest",
     "has_tables",
+    "keys_below",
     "last_id_of",
     "living_among",
     "make_tables",
@@ -49,9 +51,9 @@ _CHUNK: Final = 900
 KNOWLEDGE_MINOR: Final = 1
 
 
-def has_tables(db: sqlite3.Connection) -> bool:
-    """Whether this catalog has the tables of knowledge."""
-    found = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'payload'")
+def has_tables(db: sqlite3.Connection, name: str = "payload") -> bool:
+    """Whether this catalog has the tables of knowledge, or the one of a name."""
+    found = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
     return found.fetchone() is not None
 
 
@@ -175,6 +177,23 @@ def facts_among(db: sqlite3.Connection, ids: Collection[int], path: str) -> list
     """Those of some memories that are facts."""
     rows = rows_of(db, table_named("fact"), {"id": list(ids)}, path=path, is_there=True)
     return [row["id"] for row in rows]
+
+
+def greatest(
+    db: sqlite3.Connection, table: PayloadTable, column: str, conditions: Mapping[str, Any]
+) -> int:
+    """The greatest value of a column in rows that meet all conditions; -1 without any."""
+    [(where, values)] = _conditions(table, conditions)
+    sql = f"SELECT coalesce(max({column}), -1) FROM {table.name} WHERE {where}"
+    return int(db.execute(sql, values).fetchone()[0])
+
+
+def keys_below(
+    db: sqlite3.Connection, table: PayloadTable, column: str, bound: int
+) -> list[tuple[Any, ...]]:
+    """Keys of the rows with a lower value in a column."""
+    sql = f"SELECT {', '.join(table.key)} FROM {table.name} WHERE {column} < ?"
+    return db.execute(sql, (bound,)).fetchall()
 
 
 def scopes_of_names(db: sqlite3.Connection, most: int) -> list[str] | None:

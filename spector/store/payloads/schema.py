@@ -1,13 +1,15 @@
 """The tables of knowledge.
 
-========= ===================================================================================
-payload   what a memory is beside its words: its sort, and that sort's fields as JSON
-fact      a triple, its key, and whether it holds
-item      what is no memory but has an id: entities, associations, registered kinds of edges
-name      the folded names by which memories and items are found
-edge      typed, weighted links between memories
-link      counted ties of two ids: mentions, sources, references, evidence, pairs
-========= ===================================================================================
+============ ================================================================================
+payload      what a memory is beside its words: its sort, and that sort's fields as JSON
+fact         a triple, its key, and whether it holds
+item         what is no memory but has an id: entities, associations, registered kinds of edges
+name         the folded names by which memories and items are found
+edge         typed, weighted links between memories
+link         counted ties of two ids: mentions, sources, references, evidence, pairs
+sleep_state  the one row of sleep: the cycle, its step and cursor, and when each part last ran
+cycle_change what a cycle changed, with the values before: ids and numbers, never words
+============ ================================================================================
 
 Memories and items take their ids from one sequence, so an id alone says what a row depends on.
 """
@@ -92,6 +94,36 @@ PAYLOAD_TABLES: Final = (
             Column("t_ms", int, optional=True),
         ),
         key=("a", "kind", "b"),
+    ),
+    PayloadTable(
+        "sleep_state",
+        (
+            Column("one", int),
+            Column("cycle", int),
+            Column("started_ms", int),
+            Column("step", str),
+            Column("cursor", int),
+            Column("decayed_ms", int),
+            Column("extracted_id", int),
+            Column("abstracted_id", int),
+            Column("compressed_ms", int),
+            Column("tested_ms", int),
+            Column("seed", int),
+            Column("recent", str, json=True),
+            Column("central", str, json=True),
+        ),
+        key=("one",),
+    ),
+    PayloadTable(
+        "cycle_change",
+        (
+            Column("cycle", int),
+            Column("ordinal", int),
+            Column("record_id", int, indexed=True, optional=True, owner=True),
+            Column("what", str),
+            Column("before", str, json=True),
+        ),
+        key=("cycle", "ordinal"),
     ),
 )
 

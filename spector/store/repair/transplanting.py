@@ -112,7 +112,8 @@ def _transplant_knowledge(
         make_tables(tx.connection)
         for table in PAYLOAD_TABLES:
             for row in rows[table.name]:
-                if all(row[each] in saved or row[each] in items for each in table.owners):
+                ends = [row[each] for each in table.owners if row[each] is not None]
+                if all(each in saved or each in items for each in ends):
                     _put(tx.connection, table, row, found)
         tx.note_id(max(items, default=0))
 

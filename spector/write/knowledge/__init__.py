@@ -30,6 +30,14 @@ from spector.write.knowledge.series import (
     Series,
     SeriesWriter,
 )
+from spector.write.knowledge.units import (
+    Done,
+    Unit,
+    UnitWriter,
+    differences,
+    text_mark,
+    unpacked,
+)
 from spector.write.knowledge.use import (
     UseRecorder,
 )
@@ -42,6 +50,7 @@ __all__ = [
     "Committed",
     "ConceptExtractor",
     "ConceptPromoter",
+    "Done",
     "Incoming",
     "KnowledgeWriter",
     "Prepared",
@@ -50,10 +59,15 @@ __all__ = [
     "Ready",
     "Series",
     "SeriesWriter",
+    "Unit",
+    "UnitWriter",
     "UnpreparedError",
     "UseRecorder",
     "apply_changes",
     "changes_of_names",
     "codes_of",
     "cosines",
+    "differences",
+    "text_mark",
+    "unpacked",
 ]

@@ -81,6 +81,9 @@ class KnowledgeWriter:
         decide: Decide,
         prepared: Sequence[Prepared] = (),
         strengthen: Collection[tuple[int, Change]] = (),
+        *,
+        also: Callable[[Transaction], None] | None = None,
+        counts: bool = True,
     ) -> Committed:
         """Commit what ``decide`` decides; nothing is written when that is nothing.
 
@@ -88,6 +91,8 @@ class KnowledgeWriter:
             decide: called under the store's lock; it may raise, and then nothing has changed.
             prepared: texts that it may make memories of.
             strengthen: changes of the mutable half of memories, in the same commit.
+            also: called with the transaction before the commit.
+            counts: whether it counts as a write.
         """
         drafts = [self._draft(each) for each in prepared]
         tiers = [self._parts.router[draft.tier] for draft in drafts]
@@ -112,6 +117,8 @@ class KnowledgeWriter:
                     items.extend(self._writer.claim_ids(tx, changes.items, now_ms))
                 apply_changes(tx, changes, made, items)
                 self._changer.stage(tx, strengthen)
+                if also is not None:
+                    also(tx)
 
             records: list[MemoryRecord] = []
             if changes.store:
@@ -127,7 +134,8 @@ class KnowledgeWriter:
             else:
                 with store.transaction() as tx:
                     apply(tx, ())
-        self._note_writes(max(1, len(records)))
+        if counts:
+            self._note_writes(max(1, len(records)))
         for n, record in zip(changes.store, records, strict=True):
             layer = layer_of(changes.sorts_of(New(n)))
             if layer is not None:

@@ -10,6 +10,8 @@ from spector.store.catalog.queries.counts import (
 )
 from spector.store.catalog.queries.filters import WITHOUT_USER, SqlFilter, compile_where
 from spector.store.catalog.queries.places import (
+    labels_after,
+    labels_of,
     ring_of,
     slots_of,
     strength_of,
@@ -53,6 +55,8 @@ __all__ = [
     "has_ended",
     "has_windows",
     "join_reserved_tags",
+    "labels_after",
+    "labels_of",
     "link_tags",
     "members",
     "newer_than",

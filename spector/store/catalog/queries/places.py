@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
-__all__ = ["ring_of", "slots_of", "strength_of", "strengths_in", "users_by_age"]
+from spector.store.catalog.catalog import Catalog, id_chunks
+
+__all__ = [
+    "labels_after", "labels_of", "ring_of", "slots_of", "strength_of", "strengths_in",
+    "users_by_age",
+]
 
 _RING: Final = (
     "SELECT id, slot, mutable FROM record INDEXED BY {} WHERE segment_id = ? AND user_id {} ?"
@@ -14,6 +20,28 @@ _RING: Final = (
 #: the index of places is quicker in a partition with few records, the index of users in a large one
 _RING_BY_PLACE: Final = _RING.format("record_place", "IS")
 _RING_BY_USER: Final = _RING.format("record_user", "=")
+
+
+_LABELS: Final = (
+    "SELECT id, segment_id, slot, event_ms, recorded_ms, valid_until_ms, session_id, user_id,"
+    " mutable FROM record WHERE "
+)
+
+
+def labels_after(catalog: Catalog, after: int, limit: int = -1) -> list[tuple[Any, ...]]:
+    """Place, times, session, user and mutable block of memories with a greater id, ascending."""
+    with catalog.reading() as db:
+        return db.execute(f"{_LABELS} id > ? ORDER BY id LIMIT ?", (after, limit)).fetchall()
+
+
+def labels_of(catalog: Catalog, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+    """The same of these memories, in the order of ``ids``, which ascend."""
+    out: list[tuple[Any, ...]] = []
+    with catalog.reading() as db:
+        for chunk in id_chunks(ids):
+            marks = ",".join("?" * len(chunk))
+            out += db.execute(f"{_LABELS} id IN ({marks}) ORDER BY id", chunk)
+    return out
 
 
 def strength_of(db: sqlite3.Connection, record_id: int) -> tuple[int, int, bytes] | None:

@@ -1,0 +1,54 @@
+"""What a cycle of sleep reports: each step, and each change that a dry run proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Proposal", "StepReport"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReport:
+    """What one step of a cycle looked at and changed."""
+
+    name: str
+    #: memories that it looked at
+    seen: int = 0
+    #: memories that it changed or made
+    changed: int = 0
+    #: the first 1,000 of them
+    ids: tuple[int, ...] = ()
+    #: memories that were spared, and work that waits, by reason
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    #: a model was to help and did not; rules did the work
+    fallback: bool = False
+    elapsed_ms: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "name": self.name, "seen": self.seen, "changed": self.changed, "ids": list(self.ids),
+            "skipped": dict(self.skipped), "fallback": self.fallback,
+            "elapsed_ms": round(self.elapsed_ms, 3),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One change that a dry run would make, and why."""
+
+    step: str
+    action: str
+    ids: tuple[int, ...] = ()
+    reason: str = ""
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "step": self.step, "action": self.action, "ids": list(self.ids),
+            "reason": self.reason, "before": dict(self.before), "after": dict(self.after),
+        }  # fmt: skip

@@ -1,0 +1,177 @@
+"""What the steps of a cycle share: the time, the memories, what was retired lately, the limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.config import Config, SleepConfig
+from spector.kernel.contract import Curve, retained
+from spector.layout import Category, Flag, TierCode
+from spector.search import NO_END, Strengths, Surveyor
+from spector.sleep.state import SleepState
+from spector.write import Unit, differences
+
+__all__ = ["DAY_MS", "NO_END", "Mask", "Night", "Rows", "Units", "batches", "has_flag"]
+
+#: the units of a step, and at its end the fields of the state that change with it
+Units: TypeAlias = Generator[Unit, None, dict[str, Any] | None]
+Rows: TypeAlias = NDArray[np.void]
+Mask: TypeAlias = NDArray[np.bool_]
+
+DAY_MS: Final = 86_400_000
+#: what is in no recall by default
+_OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY)
+#: changes that take a memory out of recall, and count against the limit of a day
+RETIRED: Final = "retired"
+REHEARSED: Final = "rehearsed"
+_TIERS: Final = {each.name.lower(): int(each) for each in TierCode}
+_TIER_NAMES: Final = {code: name for name, code in _TIERS.items()}
+
+
+@dataclass(slots=True)
+class Night:
+    """One cycle. All its units act at ``started_ms``, also those of a later call."""
+
+    config: Config
+    survey: Surveyor
+    state: SleepState
+    #: the cycle was asked for step by step
+    named: bool = False
+    #: nothing is written: what units would change is changed here only
+    dry: bool = False
+    #: memories that it has made
+    made: int = 0
+    #: what units would have changed, by kind
+    proposed: dict[str, list[int]] = field(default_factory=dict)
+    _columns: Strengths | None = field(default=None)
+
+    @property
+    def sleep(self) -> SleepConfig:
+        return self.config.sleep
+
+    @property
+    def started_ms(self) -> int:
+        return self.state.started_ms
+
+    @property
+    def memories(self) -> Strengths:
+        """All memories as they were when this step began."""
+        if self._columns is None:
+            self._columns = self.survey.all()
+        return self._columns
+
+    def begin_step(self) -> None:
+        """Have the memories read anew: an earlier step has changed them."""
+        if not self.dry:
+            self._columns = None
+
+    def pretend(self, unit: Unit) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
+        """(id, values before, values after) of what a unit would change; later steps see it."""
+        if unit.alter is None or not unit.ids:
+            return []
+        all_rows = self.memories.rows
+        places = np.flatnonzero(np.isin(all_rows["id"], np.array(list(unit.ids), np.int64)))
+        part = Strengths(all_rows[places].copy(), self.memories.users, self.memories.sessions)
+        before = part.rows.copy()
+        chosen = unit.alter(part)
+        out = []
+        for old, new in zip(before[chosen], part.rows[chosen], strict=True):
+            was, becomes = differences(old, new)
+            if unit.to_tier is not None:
+                was["tier"], becomes["tier"] = _TIER_NAMES[int(old["tier"])], unit.to_tier
+                new["tier"] = _TIERS[unit.to_tier]
+            out.append((int(old["id"]), was, becomes))
+        all_rows[places[chosen]] = part.rows[chosen]
+        self.proposed.setdefault(unit.what, []).extend(each for each, *_ in out)
+        return out
+
+    # -- what memories are --------------------------------------------------------------------
+
+    def is_active(self, rows: Rows) -> Mask:
+        """Which are in recalls as a rule."""
+        active: Mask = (rows["flags"] & _OUT) == 0
+        return active
+
+    def is_dormant(self, rows: Rows) -> Mask:
+        """Which sleep until they are woken."""
+        return has_flag(rows, Flag.DORMANT)
+
+    def idle_days(self, rows: Rows) -> NDArray[np.float64]:
+        """Days since the last use, or since a memory without one was recorded."""
+        used = np.maximum(rows["last_access_s"].astype(np.int64) * 1000, rows["recorded_ms"])
+        days: NDArray[np.float64] = np.maximum(self.started_ms - used, 0) / DAY_MS
+        return days
+
+    def age_days(self, rows: Rows) -> NDArray[np.float64]:
+        """Days since memories were recorded."""
+        days: NDArray[np.float64] = np.maximum(self.started_ms - rows["recorded_ms"], 0) / DAY_MS
+        return days
+
+    def retention(self, rows: Rows) -> NDArray[np.float64]:
+        """How well memories are retained, by the curve of sleep."""
+        curve = {"fsrs": Curve.FSRS, "ebbinghaus": Curve.EBBINGHAUS}[self.sleep.retention_curve]
+        return retained(self.idle_days(rows), rows["stability_days"], curve)
+
+    def by_category(self, values: Any, rows: Rows) -> NDArray[np.float64]:
+        """A number a memory, of a table by category; those without a line count as "other"."""
+        table = np.full(256, float(values["other"]))
+        for each in Category:
+            table[int(each)] = float(values.get(each.name.lower(), values["other"]))
+        found: NDArray[np.float64] = table[rows["category"]]
+        return found
+
+    def by_tier(self, values: Any, rows: Rows) -> NDArray[np.float64]:
+        """A number a memory, of a table by tier; tiers of others count as semantic."""
+        table = np.full(256, float(values.get("semantic", 1.0)))
+        for name, code in _TIERS.items():
+            table[code] = float(values.get(name, table[code]))
+        found: NDArray[np.float64] = table[rows["tier"]]
+        return found
+
+    # -- what a day may change ----------------------------------------------------------------
+
+    def changed_lately(self, what: str) -> list[int]:
+        """Memories that cycles of the last 24 hours have changed in this way."""
+        with self.survey.knowledge() as reader:
+            begun = {
+                row["cycle"]: row["before"]["started_ms"] for row in reader.cycle_changes("cycle")
+            }
+            rows = reader.cycle_changes(what)
+        since = self.started_ms - DAY_MS
+        return [
+            row["record_id"] for row in rows
+            if row["record_id"] is not None and begun.get(row["cycle"], 0) > since
+        ] + self.proposed.get(what, [])
+
+    def room_to_retire(self) -> dict[int, int]:
+        """How many memories of each user may still become dormant today, by the user's number."""
+        memories, lately = self.memories, self.changed_lately(RETIRED)
+        rows = memories.rows
+        active = Counter(rows["user"][self.is_active(rows)].tolist())
+        gone = rows["user"][np.isin(rows["id"], np.array(lately, np.int64))].tolist()
+        retired = Counter(gone)
+        return {
+            user: max(
+                self.sleep.blast_least,
+                int(self.sleep.blast_radius * (active[user] + retired[user])),
+            ) - retired[user]
+            for user in {*active, *retired}
+        }
+
+
+def has_flag(rows: Rows, flag: Flag) -> Mask:
+    """Which memories have one of these flags."""
+    found: Mask = (rows["flags"] & int(flag)) != 0
+    return found
+
+
+def batches(ids: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
+    """Ids in parts of at most ``size``."""
+    for start in range(0, len(ids), size):
+        yield ids[start : start + size]

@@ -1,0 +1,167 @@
+"""What forgetting spares, asked in one place, with a count of what each protection spared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.knowledge import KnowledgeReader, is_single_valued
+from spector.language.frames import extract
+from spector.language.statements import find_instruction
+from spector.layout import Flag
+from spector.search import Words
+from spector.sleep.night import Mask, Night, Rows, has_flag
+
+__all__ = ["AT_REST", "IDENTITY", "Protection"]
+
+#: what is out of recall, and neither fades nor grows
+AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
+#: predicates of names
+IDENTITY: Final = frozenset({"is_named", "is_called"})
+_ACTIVE_RATE: Final = 0.5
+_VALIDATED: Final = 0.6
+
+
+class Protection:
+    """Spares memories from forgetting.
+
+    Args:
+        rows: All memories of the night, for the averages of their users.
+    """
+
+    def __init__(self, night: Night, rows: Rows) -> None:
+        self._night = night
+        self._mean_use = _mean_use(night, rows)
+        self.spared: dict[str, int] = {}
+
+    def of_headers(self, rows: Rows, *, floors: bool, use: bool) -> Mask:
+        """Which memories may be forgotten, as far as their headers tell.
+
+        Args:
+            floors: ask whether they are younger than the floor of their category.
+            use: ask whether they are used more than the average.
+        """
+        night = self._night
+        free = np.ones(len(rows), bool)
+        tests: list[tuple[str, Mask]] = [
+            ("immutable", has_flag(rows, Flag.IMMUTABLE)),
+            ("pinned", has_flag(rows, Flag.PINNED)),
+            ("flashbulb", has_flag(rows, Flag.FLASHBULB)),
+            ("unresolved", has_flag(rows, Flag.UNRESOLVED)),
+            ("central", np.isin(rows["id"], self._central())),
+        ]
+        if floors:
+            floor = night.by_category(night.sleep.category_floors_days, rows)
+            tests.append(("floor of its category", night.age_days(rows) < floor))
+        if use:
+            mean = np.array([self._mean_use.get(each, 0.0) for each in rows["user"].tolist()])
+            tests.append(("used more than others", rows["access_count"] > mean))
+        for name, holds in tests:
+            self._count(name, int((free & holds).sum()))
+            free &= ~holds
+        return free
+
+    def _central(self) -> NDArray[np.int64]:
+        return np.array([int(each) for each in self._night.state.central], np.int64)
+
+    def of_knowledge(
+        self, ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
+    ) -> set[int]:
+        """Those that must stay for what they say: rules, names, the only statement of a value."""
+        kept: set[int] = set()
+        for name, found in (
+            ("rule", _rules(ids, words, reader)),
+            ("name or only statement of a value", _last_holders(ids, words, reader)),
+            ("active procedure", _procedures(ids, reader)),
+            ("validated learning", _learnings(ids, reader)),
+        ):
+            self._count(name, len(found - kept))
+            kept |= found
+        return kept
+
+    def _count(self, name: str, count: int) -> None:
+        if count:
+            self.spared[name] = self.spared.get(name, 0) + count
+
+
+def _mean_use(night: Night, rows: Rows) -> dict[int, float]:
+    """The mean number of accesses of the active memories of each user."""
+    active = rows[night.is_active(rows)]
+    users = active["user"].astype(np.int64)
+    if not len(users):
+        return {}
+    counts = np.bincount(users)
+    sums = np.bincount(users, weights=active["access_count"])
+    return {user: sums[user] / counts[user] for user in np.flatnonzero(counts).tolist()}
+
+
+def _rules(
+    ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
+) -> set[int]:
+    observed = reader.payloads(ids, "observed")
+    return {
+        each for each in ids
+        if observed.get(each, {}).get("kind") == "rule"
+        or (each in words and _instructs(words[each]))
+    }  # fmt: skip
+
+
+def _instructs(words: Words) -> bool:
+    return words.role in (None, "user") and find_instruction(words.text) is not None
+
+
+def _last_holders(
+    ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
+) -> set[int]:
+    """Memories that alone state the value of a subject and a one-valued predicate, and names."""
+    out: set[int] = set()
+    registered = {row["json"]["name"] for row in reader.items_of("predicate").values()}
+    own = {row["id"]: row for row in reader.facts(id=list(ids))}
+    stated = reader.links("source", b=ids)
+    facts = {row["id"]: row for row in reader.facts(id=[each["a"] for each in stated])}
+    holders = reader.sources(facts)
+    out.update(
+        each for each, fact in own.items()
+        if fact["holds"] and is_single_valued(fact["predicate"], registered)
+    )
+    for tie in stated:
+        row = facts.get(tie["a"])
+        if row is None or not row["holds"]:
+            continue
+        if not is_single_valued(row["predicate"], registered):
+            continue
+        others = [each for each in holders.get(row["id"], ()) if each != tie["b"]]
+        if row["predicate"] in IDENTITY or not others:
+            out.add(tie["b"])
+    known = {tie["b"] for tie in stated}
+    for each in ids:
+        if each not in known and each in words and each not in own and _states_slot(words[each]):
+            out.add(each)
+    return out
+
+
+def _states_slot(words: Words) -> bool:
+    """Whether a text without rows of facts states a value that there is one of at a time."""
+    if words.role not in (None, "user"):
+        return False
+    return any(
+        each.modality == "asserted" and (each.single or each.predicate in IDENTITY)
+        for each in extract(words.text)
+    )
+
+
+def _procedures(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
+    return {
+        each for each, known in reader.payloads(ids, "procedure").items()
+        if known["status"] == "active" and known["success_rate"] > _ACTIVE_RATE
+    }
+
+
+def _learnings(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
+    return {
+        each for each, known in reader.payloads(ids, "learning").items()
+        if known["validated"] and known["confidence"] > _VALIDATED
+    }

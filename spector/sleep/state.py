@@ -1,0 +1,58 @@
+"""Where sleep has come to: the one row that the store keeps of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["SleepState"]
+
+
+@dataclass(slots=True, kw_only=True)
+class SleepState:
+    """The cycle that goes on or ended last, and when each part last ran.
+
+    Attributes:
+        step: the step that goes on; "" when no cycle is unfinished. cursor: how far it is.
+        recent: what a going cycle has to know when it is resumed: its steps, when parts last ran.
+        central: the most central memories and their scores.
+    """
+
+    cycle: int = 0
+    started_ms: int = 0
+    step: str = ""
+    cursor: int = 0
+    decayed_ms: int = 0
+    extracted_id: int = 0
+    abstracted_id: int = 0
+    compressed_ms: int = 0
+    tested_ms: int = 0
+    seed: int = 0
+    recent: dict[str, Any] = field(default_factory=dict)
+    central: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any] | None) -> SleepState:
+        """The state of a row; that of a store that never slept without one."""
+        if row is None:
+            return cls()
+        values = {name: value for name, value in row.items() if name != "one"}
+        values["recent"], values["central"] = json.loads(row["recent"]), json.loads(row["central"])
+        return cls(**values)
+
+    def row(self) -> dict[str, Any]:
+        """The row of this state."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("recent", "central"):
+            values[name] = json.dumps(values[name], separators=(",", ":"))
+        return {"one": 1, **values}
+
+    def note(self, changes: Mapping[str, Any]) -> None:
+        """Take over fields; what ``recent`` names is added to it."""
+        for name, value in changes.items():
+            if name == "recent":
+                self.recent = {**self.recent, **value}
+            else:
+                setattr(self, name, value)

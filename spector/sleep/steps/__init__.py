@@ -1,0 +1,22 @@
+"""The steps of a cycle, each a plan over the memories of the night that yields units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from spector.sleep.night import Night, Units
+from spector.sleep.steps.forgetting import forget
+from spector.sleep.steps.strengths import decay, emotion, rehearse, replay
+from spector.sleep.steps.tiers import demote, expire, promote
+
+__all__ = ["STEPS", "Step"]
+
+#: a step from a cursor on
+Step: TypeAlias = Callable[[Night, int], Units]
+
+#: by name; sealing and upkeep are mechanics of the files, which have no plan
+STEPS: Final[Mapping[str, Step]] = {
+    "decay": decay, "emotion": emotion, "replay": replay, "promote": promote, "demote": demote,
+    "rehearse": rehearse, "expire": expire, "forget": forget,
+}

@@ -1,0 +1,124 @@
+"""Steps that move memories between tiers or take them out of recall by age and use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from spector.layout import Flag, TierCode
+from spector.search import Strengths
+from spector.sleep.night import RETIRED, Mask, Night, Rows, Units, batches, has_flag
+from spector.sleep.protection import AT_REST
+from spector.write import Unit
+
+__all__ = ["demote", "expire", "promote", "retiring"]
+
+
+def promote(night: Night, cursor: int) -> Units:
+    """Episodes that proved useful move to the semantic tier, under their ids."""
+    rows = night.memories.rows
+    by_use, by_worth = _deserving(night, rows)
+    due = rows[by_use | by_worth]
+    held = has_flag(due, Flag.PINNED | Flag.IMMUTABLE)
+    spared = {"pinned or immutable": int(held.sum())} if held.any() and not cursor else {}
+    ids = due["id"][~held]
+    used = set(rows["id"][by_use].tolist())
+
+    def alter(fresh: Strengths) -> Mask:
+        return np.logical_or(*_deserving(night, fresh.rows)) & ~has_flag(
+            fresh.rows, Flag.PINNED | Flag.IMMUTABLE
+        )
+
+    for batch in batches(ids[ids > cursor], night.sleep.batch_records):
+        yield Unit(
+            ids=batch.tolist(), alter=alter, what="tier", to_tier="semantic",
+            cursor=int(batch[-1]), seen=len(batch), skipped=spared,
+            reasons={
+                each: "used often" if each in used else "useful for long"
+                for each in batch.tolist()
+            },
+        )  # fmt: skip
+        spared = {}
+    if spared:
+        yield Unit(skipped=spared)
+    return None
+
+
+def _deserving(night: Night, rows: Rows) -> tuple[Mask, Mask]:
+    """Episodes that are used often, and old ones of great utility."""
+    sleep = night.sleep
+    episodic = (rows["tier"] == int(TierCode.EPISODIC)) & ((rows["flags"] & AT_REST) == 0)
+    often = (rows["access_count"] >= sleep.promote_accesses) & (
+        rows["utility"] >= np.float32(sleep.promote_accesses_utility)
+    )
+    lasting = (rows["utility"] >= np.float32(sleep.promote_utility)) & (
+        night.age_days(rows) >= sleep.promote_age_days
+    )
+    return episodic & often, episodic & lasting
+
+
+def demote(night: Night, cursor: int) -> Units:
+    """Semantic memories that are neither used nor useful become dormant."""
+    sleep, rows = night.sleep, night.memories.rows
+    idle = (
+        night.is_active(rows)
+        & (rows["tier"] == int(TierCode.SEMANTIC))
+        & (night.idle_days(rows) >= sleep.demote_idle_days)
+        & (rows["utility"] < np.float32(sleep.demote_utility))
+    )
+    held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB)
+    spared = {"pinned, immutable or flashbulb": int((idle & held).sum())}
+    found = rows[idle & ~held]
+    order = found[np.lexsort((found["id"], found["utility"]))]
+    yield from retiring(night, order, "not used for long", spared)
+    return None
+
+
+def expire(night: Night, cursor: int) -> Units:
+    """Count what has ended, which recall leaves out already; dormant only if the config says so."""
+    rows = night.memories.rows
+    ended = night.is_active(rows) & (rows["until_ms"] <= night.started_ms)
+    open_ones = has_flag(rows, Flag.UNRESOLVED)
+    spared = {"ended": int(ended.sum()), "unresolved": int((ended & open_ones).sum())}
+    held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED)
+    if night.sleep.expiry_action == "none":
+        yield Unit(seen=spared["ended"], skipped=_some(spared))
+        return None
+    yield from retiring(night, rows[ended & ~held], "ended", {"unresolved": spared["unresolved"]})
+    return None
+
+
+def retiring(
+    night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int]
+) -> Iterable[Unit]:
+    """Units that make memories dormant, in their order, as far as a day's limit allows."""
+    room, chosen = night.room_to_retire(), []
+    for n, user in enumerate(rows["user"].tolist()):
+        if room.get(user, 0) > 0:
+            room[user] -= 1
+            chosen.append(n)
+    waiting = len(rows) - len(chosen)
+    skipped = _some({**spared, "limit of a day": waiting})
+    picked = rows["id"][chosen]
+    for batch in batches(picked, night.sleep.batch_records):
+        yield Unit(
+            ids=batch.tolist(), alter=_put_to_rest, what=RETIRED, seen=len(batch),
+            skipped=skipped, reason=why if isinstance(why, str) else "",
+            reasons={} if isinstance(why, str) else why,
+        )  # fmt: skip
+        skipped = {}
+    if skipped:
+        yield Unit(seen=waiting, skipped=skipped)
+
+
+def _put_to_rest(fresh: Strengths) -> Mask:
+    rows = fresh.rows
+    awake = ((rows["flags"] & AT_REST) == 0) & ~has_flag(rows, Flag.IMMUTABLE | Flag.PINNED)
+    rows["flags"] = np.where(awake, rows["flags"] | int(Flag.DORMANT), rows["flags"])
+    found: Mask = awake
+    return found
+
+
+def _some(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}

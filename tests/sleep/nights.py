@@ -1,0 +1,51 @@
+"""A store whose clock a test moves, and nights in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import spector
+from spector import Config, ManualClock, Memory
+from tests.fakes import FakeEmbedder
+
+BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@contextmanager
+def asleep(
+    path: Path | str = ":memory:", *, config: Config | None = None, clock: ManualClock | None = None
+) -> Iterator[tuple[Memory, ManualClock]]:
+    """A memory and its clock, which begins on the first of January 2026."""
+    clock = ManualClock(BEGIN) if clock is None else clock
+    with spector.open(
+        path, embedder=FakeEmbedder(), clock=clock, config=config or Config()
+    ) as memory:
+        yield memory, clock
+
+
+def pass_days(clock: ManualClock, days: float) -> None:
+    """Move the clock on."""
+    clock.advance(days=days)
+
+
+def strength(memory: Memory, record_id: int) -> float:
+    return memory.get(record_id).stability_days
+
+
+def set_strength(memory: Memory, record_id: int, **values: Any) -> None:
+    """Give a memory strengths that it would have after years of use."""
+
+    def change(header: Any, _: Any) -> bool:
+        for name, value in values.items():
+            header[name] = value
+        return True
+
+    memory._parts.changer.change([record_id], change)
+
+
+def is_dormant(memory: Memory, record_id: int) -> bool:
+    return spector.Flag.DORMANT in memory.get(record_id).flags

@@ -1,0 +1,384 @@
+"""What a night does to strengths: decay, rehearsal, promotion, demotion, forgetting."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector import Config, ManualClock
+from tests.sleep.nights import asleep, is_dormant, pass_days, set_strength, strength
+
+
+def test_strengths_decay_by_category_and_tier() -> None:
+    with asleep() as (memory, clock):
+        other = memory.remember("a walk in the rain")
+        fact = memory.remember("water boils at 100", category="fact")
+        liked = memory.remember("I prefer tea", category="preference")
+        lasting = memory.remember("the sky", tier="semantic")
+        pinned = memory.remember("an anchor", pinned=True)
+        faint = memory.remember("faint")
+        set_strength(memory, faint.id, stability_days=0.097)
+        pass_days(clock, 2)
+        memory.reflect("decay")
+        assert strength(memory, other.id) == pytest.approx(7 * math.exp(-0.05 * 3 * 2), rel=1e-6)
+        assert strength(memory, other.id) == pytest.approx(5.186, abs=1e-3)
+        assert strength(memory, lasting.id) == pytest.approx(7 * math.exp(-0.05 * 2), rel=1e-6)
+        assert strength(memory, liked.id) == 7.0
+        assert strength(memory, pinned.id) == 7.0
+        assert strength(memory, faint.id) == pytest.approx(0.097)
+        pass_days(clock, 28)
+        memory.reflect("decay")
+        assert strength(memory, fact.id) == pytest.approx(4.463, abs=1e-3)
+
+
+def test_ten_cycles_in_ten_days_do_what_one_does_after_ten() -> None:
+    seen = []
+    for steps in (10, 1):
+        with asleep() as (memory, clock):
+            made = memory.remember("a walk in the rain")
+            set_strength(memory, made.id, utility=0.9)
+            for _ in range(steps):
+                pass_days(clock, 10 / steps)
+                memory.reflect("decay")
+            found = memory.get(made.id)
+            seen.append((found.stability_days, found.utility))
+    assert seen[0] == pytest.approx(seen[1], rel=1e-6)
+    assert seen[1][1] == pytest.approx(0.8619, abs=1e-4)
+
+
+@pytest.mark.parametrize(("drift_up", "after"), [(False, (0.8619, 0.1)), (True, (0.86, 0.14))])
+def test_utility_drifts_to_the_middle_from_above(
+    drift_up: bool, after: tuple[float, float]
+) -> None:
+    sleep = spector.SleepConfig(utility_drift_up=drift_up)
+    with asleep(config=Config(sleep=sleep)) as (memory, clock):
+        ids = [memory.remember(f"note {n}").id for n in range(2)]
+        for each, utility in zip(ids, (0.9, 0.1), strict=True):
+            set_strength(memory, each, utility=utility)
+        pass_days(clock, 10)
+        memory.reflect("decay")
+        assert [memory.get(each).utility for each in ids] == pytest.approx(after, abs=1e-4)
+
+
+def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
+    with asleep(tmp_path / "mind") as (memory, clock):
+        memory.remember_many([f"note {n}" for n in range(20)])
+        pass_days(clock, 40)
+        first = memory.reflect()
+        assert first.cycle == 1
+        assert first.step("decay") is not None
+        before = [record.to_dict() for record in memory.records()]
+        again = memory.reflect()
+        assert again.cycle == 0, "a cycle that changes nothing leaves no trace"
+        assert not any(step.changed for step in again.steps if step.name != "seal")
+        assert [record.to_dict() for record in memory.records()] == before
+
+
+def test_the_most_valuable_of_the_endangered_are_rehearsed() -> None:
+    with asleep() as (memory, clock):
+        made = memory.remember_many([
+            {"text": f"note {n}", "category": "preference", "importance": 0.4 + n / 1000}
+            for n in range(120)
+        ])  # fmt: skip
+        trivial = memory.remember("trivial", category="preference", importance=0.39)
+        pass_days(clock, 80)
+        before = {each.id: memory.get(each.id) for each in made}
+        report = memory.reflect("rehearse")
+        step = report.step("rehearse")
+        assert step is not None
+        assert step.changed == 50
+        assert step.skipped["limit of a day"] == 70
+        assert set(step.ids) == {each.id for each in made[70:]}
+        for each in made[70:]:
+            now = memory.get(each.id)
+            assert now.stability_days == pytest.approx(1.5 * before[each.id].stability_days)
+            assert now.access_count == before[each.id].access_count
+            assert now.last_access_s == before[each.id].last_access_s
+        assert strength(memory, trivial.id) == pytest.approx(7 * 0.89, abs=1e-5)
+        assert memory.reflect("rehearse").step("rehearse").changed == 0  # type: ignore[union-attr]
+        pass_days(clock, 1)
+        assert memory.reflect("rehearse").step("rehearse").changed == 50  # type: ignore[union-attr]
+
+
+def test_an_episode_that_proves_useful_becomes_semantic_under_its_id(tmp_path: Path) -> None:
+    with asleep(tmp_path / "mind") as (memory, clock):
+        useful, failed, held, old = (
+            memory.remember(text, pinned=text == "held") for text in ("a", "b", "held", "old")
+        )
+        friend = memory.remember("friend")
+        memory.graph.link(useful, friend, "causes")
+        for each, success in ((useful, True), (failed, False), (held, True)):
+            for _ in range(3):
+                memory.reinforce(each, success)
+        set_strength(memory, old.id, utility=0.75)
+        pass_days(clock, 6.9)
+        memory.reflect("promote")
+        assert [memory.get(each.id).tier for each in (useful, failed, held, old)] == [
+            "semantic", "episodic", "episodic", "episodic"
+        ]  # fmt: skip
+        pass_days(clock, 0.1)
+        memory.reflect("promote")
+        assert memory.get(old.id).tier == "semantic"
+        assert memory.get(useful.id).event_time == useful.event_time
+        assert [each.id for each in memory.history(useful)] == [useful.id]
+        assert [each.target for each in memory.graph.edges(useful.id)] == [friend.id]
+        assert useful.id in [hit.id for hit in memory.recall("a", tiers="semantic")]
+        assert useful.id not in [hit.id for hit in memory.recall("a", tiers="episodic")]
+        assert memory.check().ok
+    with asleep(tmp_path / "mind", clock=clock) as (memory, _):
+        assert memory.get(useful.id).tier == "semantic"
+        assert memory.check().ok
+
+
+@pytest.mark.parametrize(
+    ("days", "utility", "sleeps"), [(60, 0.19, True), (59, 0.19, False), (60, 0.20, False)]
+)
+def test_a_semantic_memory_without_use_becomes_dormant(
+    days: int, utility: float, sleeps: bool
+) -> None:
+    with asleep() as (memory, clock):
+        made = memory.remember("the capital of nowhere", tier="semantic")
+        pinned = memory.remember("an anchor", tier="semantic", pinned=True)
+        for each in (made, pinned):
+            set_strength(memory, each.id, utility=utility)
+        pass_days(clock, days)
+        memory.reflect("demote")
+        assert is_dormant(memory, made.id) is sleeps
+        assert not is_dormant(memory, pinned.id)
+
+
+def test_dull_memories_fall_asleep_a_few_a_day() -> None:
+    with asleep() as (memory, clock):
+        memory.remember_many([
+            {"text": f"hm {n}", "importance": 0.1} for n in range(1000)
+        ])  # fmt: skip
+        pass_days(clock, 400)
+        changed = []
+        for days in (0, 0, 1):
+            pass_days(clock, days)
+            report = memory.reflect("forget")
+            changed.append(report.step("forget").changed)  # type: ignore[union-attr]
+        assert changed == [20, 0, 19]
+        slept = report.step("forget").ids  # type: ignore[union-attr]
+        assert all(is_dormant(memory, each) for each in slept)
+        undone = memory.reflect_undo(report.cycle)
+        assert not undone.kept
+        assert not any(is_dormant(memory, each) for each in slept)
+
+
+def test_small_talk_of_two_years_falls_asleep_and_nothing_else() -> None:
+    with asleep() as (memory, clock):
+        chatter = memory.remember_many(
+            [{"text": f"lol ok thanks {n}", "importance": 0.1} for n in range(61)]
+        )
+        kept = [
+            memory.remember("lol ok", importance=0.1, **how)
+            for how in (
+                {"pinned": True}, {"immutable": True}, {"arousal": 0.9},
+                {"category": "preference"}, {"unresolved": True},
+            )
+        ]  # fmt: skip
+        for _ in range(104):
+            pass_days(clock, 7)
+            memory.reflect()
+        assert all(is_dormant(memory, each.id) for each in chatter)
+        assert not any(is_dormant(memory, each.id) for each in kept)
+        assert not {hit.id for hit in memory.recall("lol ok thanks", k=50)} & {
+            each.id for each in chatter
+        }
+        assert memory.count() == 66, "nothing is deleted"
+        assert memory.check().ok
+
+
+def test_what_was_remembered_by_name_does_not_vanish() -> None:
+    with asleep() as (memory, clock):
+        made = memory.remember_many([f"note number {n} about {n * n}" for n in range(200)])
+        for _ in range(20):
+            pass_days(clock, 5)
+            memory.reflect()
+        assert not any(is_dormant(memory, each.id) for each in made)
+
+
+@pytest.mark.parametrize(("confidence", "days", "sleeps"), [
+    (0.3, 60, True), (0.3, 5, False), (1.0, 60, False), (1.0, 200, True),
+])  # fmt: skip
+def test_a_doubtful_fact_is_forgotten_earlier(
+    confidence: float, days: int, sleeps: bool
+) -> None:
+    with asleep() as (memory, clock):
+        fact = memory.facts.add("Ada", "likes", "tea", confidence=confidence, importance=0.1)
+        set_strength(memory, fact.id, stability_days=7.0)
+        pass_days(clock, days)
+        memory.reflect("forget")
+        assert is_dormant(memory, fact.id) is sleeps
+
+
+def test_the_only_holder_of_a_value_is_not_forgotten_beyond_a_budget() -> None:
+    config = Config(sleep=spector.SleepConfig(keep_share=0.5, blast_radius=1.0))
+    with asleep(config=config) as (memory, clock):
+        source = memory.remember("I live in Kars", importance=0.1)
+        memory.facts.add("user", "lives_in", "Kars", source=source)
+        spoken = memory.remember("My name is Ada.", importance=0.1)
+        rest = memory.remember_many([f"hm {n}" for n in range(30)], importance=0.3)
+        pass_days(clock, 30)
+        memory.reflect("forget")
+        assert not is_dormant(memory, source.id)
+        assert not is_dormant(memory, spoken.id)
+        asleep_now = sum(is_dormant(memory, each.id) for each in rest)
+        assert asleep_now == 33 - math.ceil(33 / 2)
+
+
+def test_a_dry_run_proposes_what_the_run_then_does(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    with asleep(path) as (memory, clock):
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(50)])
+        for each in memory.remember_many([f"used {n}" for n in range(4)]):
+            for _ in range(3):
+                memory.reinforce(each)
+        pass_days(clock, 300)
+        memory.checkpoint()
+        files = {each: each.read_bytes() for each in path.rglob("*") if each.is_file()
+                 and "lock" not in each.name and not each.name.endswith(("-shm", "-wal"))}
+        wal = (path / "catalog.db-wal").read_bytes()
+        plan = memory.reflect(dry_run=True)
+        assert plan.finished
+        assert {each: each.read_bytes() for each in files} == files
+        assert (path / "catalog.db-wal").read_bytes() == wal
+        report = memory.reflect()
+        for step in report.steps:
+            if step.name in ("seal", "upkeep"):
+                continue
+            proposed = [each for one in plan.proposals if one.step == step.name for each in one.ids]
+            assert sorted(proposed) == sorted(step.ids), step.name
+        assert {one.step for one in plan.proposals} >= {"decay", "promote", "forget"}
+
+
+@pytest.mark.parametrize("batch", [1, 7, 500])
+def test_any_size_of_unit_and_any_interruption_give_the_same_store(batch: int) -> None:
+    seen = []
+    for interrupted in (False, True):
+        config = Config(sleep=spector.SleepConfig(batch_records=batch))
+        with asleep(config=config) as (memory, clock):
+            memory.remember_many([
+                {"text": f"hm {n}", "importance": 0.05 + n / 300} for n in range(60)
+            ])  # fmt: skip
+            for each in memory.remember_many([f"used {n}" for n in range(5)]):
+                for _ in range(3):
+                    memory.reinforce(each)
+            pass_days(clock, 300)
+            if interrupted:
+                reports = [memory.reflect(max_seconds=1e-9)]
+                while not reports[-1].finished:
+                    pass_days(clock, 0.0001)
+                    reports.append(memory.reflect(max_seconds=1e-9))
+                assert len(reports) > 3
+                assert all(each.resumed for each in reports[1:])
+            else:
+                assert memory.reflect().finished
+            seen.append([
+                (r.text, r.tier, r.stability_days, r.utility, r.flags) for r in memory.records()
+            ])
+    assert seen[0] == seen[1]
+    with asleep() as (memory, clock):
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.05 + n / 300} for n in range(60)])
+        for each in memory.remember_many([f"used {n}" for n in range(5)]):
+            for _ in range(3):
+                memory.reinforce(each)
+        pass_days(clock, 300)
+        memory.reflect()
+        assert seen[0] == [
+            (r.text, r.tier, r.stability_days, r.utility, r.flags) for r in memory.records()
+        ]
+
+
+def test_undoing_a_night_gives_the_answers_of_before() -> None:
+    with asleep() as (memory, clock):
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(80)])
+        for each in memory.remember_many([f"used {n}" for n in range(3)]):
+            for _ in range(3):
+                memory.reinforce(each)
+        pass_days(clock, 300)
+        before = [record.to_dict() for record in memory.records()]
+        hits = [(hit.id, hit.score) for hit in memory.recall("hm used 2", k=30)]
+        first = memory.reflect()
+        pass_days(clock, 1)
+        second = memory.reflect()
+        with pytest.raises(spector.InvalidInputError, match="later"):
+            memory.reflect_undo(first.cycle)
+        assert not memory.reflect_undo(second.cycle).kept
+        assert not memory.reflect_undo(first.cycle).kept
+        assert [record.to_dict() for record in memory.records()] == before
+        pass_days(clock, -1)
+        assert [(hit.id, hit.score) for hit in memory.recall("hm used 2", k=30)] == hits
+        assert memory.check().ok
+        with pytest.raises(spector.InvalidInputError, match="not on record"):
+            memory.reflect_undo(first.cycle)
+
+
+def test_undoing_skips_what_was_changed_since_and_lists_it() -> None:
+    with asleep() as (memory, clock):
+        made = memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(20)])
+        pass_days(clock, 300)
+        report = memory.reflect("decay")
+        memory.reinforce(made[3])
+        memory.forget(made[4])
+        undone = memory.reflect_undo(report.cycle)
+        assert undone.kept == (made[3].id,)
+        assert strength(memory, made[5].id) == made[5].stability_days
+
+
+def test_users_are_judged_apart() -> None:
+    with asleep() as (memory, clock):
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(100)],
+                             user_id="a")  # fmt: skip
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(1000)],
+                             user_id="b")  # fmt: skip
+        pass_days(clock, 300)
+        report = memory.reflect("forget")
+        users = [memory.get(each).user_id for each in report.step("forget").ids]  # type: ignore[union-attr]
+        assert (users.count("a"), users.count("b")) == (10, 20)
+
+
+def test_unknown_steps_are_refused_with_what_there_is() -> None:
+    with asleep() as (memory, _):
+        with pytest.raises(spector.InvalidInputError, match="decay"):
+            memory.reflect("decays")
+        with pytest.raises(spector.InvalidInputError, match="no step"):
+            memory.reflect([])
+        with pytest.raises(spector.InvalidInputError, match="cycle"):
+            memory.reflect_undo(0)
+
+
+def test_upkeep_alone_writes_nothing_of_sleep(tmp_path: Path) -> None:
+    with asleep(tmp_path / "mind") as (memory, clock):
+        memory.remember("plain")
+        pass_days(clock, 100)
+        memory.reflect("upkeep")
+        assert memory._parts.store.catalog.head()
+        with memory._parts.store.catalog.reading() as db:
+            names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        assert "payload" not in names
+        assert strength(memory, next(iter(memory)).id) == 7.0
+
+
+def test_the_daemon_sleeps_only_where_a_cycle_ran_before(clock: ManualClock) -> None:
+    config = Config(sleep=spector.SleepConfig(interval_s=0.01))
+    with asleep(config=config, clock=clock) as (memory, _):
+        memory.remember("plain")
+        assert not memory._parts.sleeper.may_sleep()
+        pass_days(clock, 3)
+        memory.reflect()
+        assert memory._parts.sleeper.may_sleep()
+        memory.daemon.start()
+        memory.daemon.wake_now()
+        for _ in range(500):
+            if memory.daemon.nights:
+                break
+            memory.daemon._wake.acquire()
+            memory.daemon._wake.wait(0.02)
+            memory.daemon._wake.release()
+        assert memory.daemon.nights >= 1
+        assert memory.daemon.stop()
