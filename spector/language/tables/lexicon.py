@@ -39,6 +39,7 @@ class Match(NamedTuple):
 class _Entry(NamedTuple):
     words: tuple[str, ...]  # folded
     spelling: tuple[str, ...]
+    is_exact: bool
     name: str
 
 
@@ -53,8 +54,8 @@ def words_of(text: str) -> list[Word]:
 class Lexicon:
     """Lists of words by name, searched together; the longest entry at a word wins.
 
-    A text may leave the marks of letters out ("uzgun" is "üzgün"), but a mark that it has must be
-    the entry's: "yaş" is not "yas".
+    A text may leave the marks of all its letters out ("uzgun" is "üzgün"); in a text with marks,
+    and for an entry that begins with ``=``, each letter must be the entry's: "oldu" is not "öldü".
 
     Args:
         lists: name -> entries. Of an entry in two lists each list has its match.
@@ -68,7 +69,7 @@ class Lexicon:
                 words = words_of(entry)
                 made = _Entry(
                     tuple(each.text for each in words),
-                    tuple(_spelling(each.raw) for each in words), name,
+                    tuple(_spelling(each.raw) for each in words), entry.startswith("="), name,
                 )  # fmt: skip
                 where = self._stems if entry.endswith("*") else self._by_first
                 if words:
@@ -77,9 +78,10 @@ class Lexicon:
     def matches(self, words: Sequence[Word]) -> Iterator[Match]:
         """The entries that words are, in their order; a word is part of one entry of a list."""
         free: dict[str, int] = {}
+        has_marks = not all(each.raw.isascii() for each in words)
         for at in range(len(words)):
             found: dict[str, Match] = {}
-            for each in self._entries_at(words, at):
+            for each in self._entries_at(words, at, has_marks):
                 last = found.get(each.name)
                 if last is None or (each.end, each.letters) > (last.end, last.letters):
                     found[each.name] = each
@@ -88,19 +90,23 @@ class Lexicon:
                     free[name] = best.end
                     yield best
 
-    def _entries_at(self, words: Sequence[Word], at: int) -> Iterator[Match]:
+    def _entries_at(
+        self, words: Sequence[Word], at: int, has_marks: bool
+    ) -> Iterator[Match]:
         text = words[at].text
         for form in dict.fromkeys((text, text.partition("'")[0])):
             for entry in self._by_first.get(form, ()):
-                if _is_entry(entry, words, at, is_stem=False):
+                if _is_entry(entry, words, at, has_marks, is_stem=False):
                     yield Match(at, at + len(entry.words), entry.name, len(form))
         for cut in range(_LEAST_STEM, len(text) + 1):
             for entry in self._stems.get(text[:cut], ()):
-                if _is_entry(entry, words, at, is_stem=True):
+                if _is_entry(entry, words, at, has_marks, is_stem=True):
                     yield Match(at, at + len(entry.words), entry.name, cut)
 
 
-def _is_entry(entry: _Entry, words: Sequence[Word], at: int, *, is_stem: bool) -> bool:
+def _is_entry(
+    entry: _Entry, words: Sequence[Word], at: int, has_marks: bool, *, is_stem: bool
+) -> bool:
     """Whether an entry whose first word fits goes on to fit; a star frees its last word's end."""
     there = words[at : at + len(entry.words)]
     if len(there) < len(entry.words):
@@ -110,7 +116,9 @@ def _is_entry(entry: _Entry, words: Sequence[Word], at: int, *, is_stem: bool) -
         fits = word.text.startswith(wanted) if is_stem and is_last else (
             word.text.partition("'")[0] == wanted or word.text == wanted
         )
-        if not fits or not _is_spelt(_spelling(word.raw), entry.spelling[n]):
+        if not fits:
+            return False
+        if (has_marks or entry.is_exact) and not _is_spelt(word.raw, entry.spelling[n]):
             return False
     return True
 
@@ -120,8 +128,8 @@ def _spelling(raw: str) -> str:
     return compose(raw.lower()).replace("\u0131", "i")
 
 
-def _is_spelt(given: str, wanted: str) -> bool:
-    """Whether no letter has a mark that the wanted one lacks."""
-    return given.isascii() or all(
-        one == other or plain(one) == one for one, other in zip(given, wanted, strict=False)
+def _is_spelt(raw: str, wanted: str) -> bool:
+    """Whether the letters are the wanted ones, marks included."""
+    return all(
+        one == other for one, other in zip(_spelling(raw), wanted, strict=False)
     )

@@ -54,7 +54,8 @@ class Table:
         language: its code, the name of the folder.
         part: its name without the ending.
         words: list -> entries, folded. An entry of several words has spaces; one that ends with
-            ``*`` stands for every word that begins so.
+            ``*`` stands for every word that begins so, one that begins with ``=`` must be
+            written with all its marks.
         patterns: list -> regular expressions for folded text.
         sources: where the entries come from, each with its licence.
     """
