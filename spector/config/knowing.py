@@ -11,6 +11,9 @@ __all__ = ["AssociationConfig", "KnowledgeConfig"]
 
 _Cosine: TypeAlias = Annotated[float, Range(-1.0, 1.0)]
 _Hops: TypeAlias = Annotated[int, Range(0, 16)]
+_Steps: TypeAlias = Annotated[int, Range(1, 16)]
+#: a store with more references of one concept is damaged
+_References: TypeAlias = Annotated[int, Range(1, 200)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +49,9 @@ class KnowledgeConfig(Section):
     #: least activation that counts
     spread_threshold: Share = 0.05
     #: steps that activation spreads
-    spread_hops: _Hops = 3
+    spread_hops: _Steps = 3
     #: references of a concept in a layer; the first is dropped for one more
-    max_refs: Count = 200
+    max_refs: _References = 200
     #: concepts of a user; beyond it, weak ones that are not used are retired
     max_concepts: Count = 5000
     #: days without use after which a weak concept is retired

@@ -44,7 +44,8 @@ class CompletingFacet(Facet):
             each.name: each.text
             for found in ground.statistics(concepts).values() for each in found
         }  # fmt: skip
-        return predicted_outcomes(ground.experiences(living), figures, most)
+        newest = self._parts.config.association.completion_episodes
+        return predicted_outcomes(ground.experiences(living), figures, most, newest)
 
 
 def parse_percept(percept: Any) -> Percept:

@@ -274,17 +274,26 @@ class Concepts(ItemFacet):
 
     @verb
     def context(
-        self, percept: Percept, *, limit: int = 5, budget_ms: float = 50,
+        self, percept: Percept, *, limit: int | None = None, budget_ms: float | None = None,
         user_id: str | None = None, agent_id: str | None = None,
     ) -> list[dict[str, Any]]:
         """What is known of the concepts of a percept, the surest first, within a time budget.
 
         Entries have a ``level``: 1 computed from the episodes now, 2 as stored, 3 the name alone.
+
+        Args:
+            limit, budget_ms: None as configured: five concepts, 50 milliseconds.
         """
-        scope = self._scope(user_id, agent_id)
+        scope, usual = self._scope(user_id, agent_id), self._parts.config.association
+        limit = usual.concept_limit if limit is None else limit
+        budget_ms = usual.budget_ms if budget_ms is None else budget_ms
         return concept_context(
             Grounding(self._parts), percept, scope, limit=limit, budget_ms=budget_ms
         )
+
+    @property
+    def _most_refs(self) -> int:
+        return self._parts.config.knowledge.max_refs
 
     # -- references ---------------------------------------------------------------------------
 
@@ -300,7 +309,7 @@ class Concepts(ItemFacet):
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
-            plan_reference(reader, changes, concept, name, memory)
+            plan_reference(reader, changes, concept, name, memory, most=self._most_refs)
             return changes
 
         self._parts.knowledge.commit(decide)
@@ -338,7 +347,9 @@ class Concepts(ItemFacet):
             layer = next((f"{each}s" for each in ("concept", "statistic") if each in sorts),
                          "episodes")  # fmt: skip
             strengthen.clear()
-            if plan_reinforcement(reader, changes, concept, layer, memory, now_ms):
+            if plan_reinforcement(
+                reader, changes, concept, layer, memory, now_ms, most=self._most_refs
+            ):
                 strengthen.append((concept, self._parts.changer.reinforcing(True)))
             return changes
 

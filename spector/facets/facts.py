@@ -90,7 +90,8 @@ class Facts(Statements):
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes, which = plan_fact(
-                fact, reader, now_ms=now_ms, step=0.05, single_valued=registered(reader),
+                fact, reader, now_ms=now_ms, step=self._parts.config.knowledge.fact_step,
+                single_valued=registered(reader),
                 unchangeable=self._unchangeable(reader, fact),
             )
             made[:] = [which]

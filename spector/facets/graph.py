@@ -34,7 +34,7 @@ __all__ = ["Graph"]
 
 Direction = Literal["out", "in", "both"]
 #: a rank above this protects (UCMA), and above this many times the mean rank
-_PROTECTED, _TIMES_MEAN = 0.01, 1.5
+_TIMES_MEAN = 1.5
 _MOST_HOPS = 16
 _LAYERS: Mapping[str, str] = {"concept": "concepts", "statistic": "statistics"}
 
@@ -244,10 +244,14 @@ class Graph(CompletingFacet):
 
     @verb
     def activate(
-        self, seeds: Memories, *, decay: float = 0.5, threshold: float = 0.05, hops: int = 3,
-        layers: Iterable[str] | None = None,
+        self, seeds: Memories, *, decay: float | None = None, threshold: float | None = None,
+        hops: int | None = None, layers: Iterable[str] | None = None,
     ) -> Activation:
-        """What comes to mind from a few memories: ids and activation by layer."""
+        """What comes to mind from a few memories; None as configured (0.5, 0.05 and 3)."""
+        usual = self._parts.config.knowledge
+        decay = usual.spread_decay if decay is None else decay
+        threshold = usual.spread_threshold if threshold is None else threshold
+        hops = usual.spread_hops if hops is None else hops
         start = ids_of(seeds, "seeds")
         for each in start:
             self._record(each)
@@ -302,7 +306,9 @@ class Graph(CompletingFacet):
         if not nodes:
             return False
         rank = dict(zip(nodes, ranks, strict=True)).get(node, 0.0)
-        return rank > max(_PROTECTED, _TIMES_MEAN / len(nodes))
+        tuning = self._parts.config.knowledge
+        least = _TIMES_MEAN / len(nodes) if tuning.pagerank_relative else 0.0
+        return rank > max(tuning.pagerank_protection, least)
 
     def _all_ranks(self) -> dict[str, tuple[list[int], list[float]]]:
         """Ids and ranks by user; computed again after a change of the store."""
@@ -312,7 +318,7 @@ class Graph(CompletingFacet):
                 return self._ranks[1]
             symmetric = {each.name for each in Registry(reader.kinds()) if each.symmetric}
             columns = reader.edge_columns()
-        by_user: dict[str, list[int]] = {}
+        by_user, tuning = dict[str, list[int]](), self._parts.config.knowledge
         for at, row in enumerate(columns):
             by_user.setdefault(row[4] or "", []).append(at)
         out = {}
@@ -323,7 +329,10 @@ class Graph(CompletingFacet):
                 np.array(source, np.int64), np.array(target, np.int64), np.array(weight),
                 np.array([each in symmetric for each in kind]),
             )  # fmt: skip
-            out[user] = (table.ids.tolist(), pagerank(table).tolist())
+            ranks = pagerank(
+                table, damping=tuning.pagerank_damping, iterations=tuning.pagerank_iterations
+            )
+            out[user] = (table.ids.tolist(), ranks.tolist())
         self._ranks = (now, out)
         return out
 

@@ -73,7 +73,7 @@ class Grounding(Facet):
     def ground(self, concept: int, name: str, episodes: Collection[int]) -> list[Statistic]:
         """The statistics of a concept, stored or brought up to date; none below eight episodes."""
         known = self.experiences(episodes)
-        figures = figures_of(name, known)
+        figures = figures_of(name, known, self._parts.config.knowledge.ground_from)
         stored = {each.code: each for each in self.statistics([concept]).get(concept, [])}
         ids = [each.id for each in known]
         for each in figures:
@@ -170,7 +170,8 @@ class Grounding(Facet):
         """Renew the ties of a concept to those with which it shares episodes."""
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            return plan_cooccurrence(reader, concept, now_ms)
+            least = self._parts.config.knowledge.jaccard
+            return plan_cooccurrence(reader, concept, now_ms, least)
 
         self._parts.knowledge.commit(decide)
 

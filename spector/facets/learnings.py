@@ -118,8 +118,9 @@ class Learnings(ItemFacet):
         """Raise the confidence of a learning that held by 0.10; lower it by 0.15 else."""
         self._may_write()
         held = parse_switch(success, "success")
-        memory = self._typed(id, self.sort)
-        self._change(memory, lambda values, now_ms: plan_validation(memory, values, held))
+        memory, tuning = self._typed(id, self.sort), self._parts.config.knowledge
+        step = tuning.learning_success if held else tuning.learning_failure
+        self._change(memory, lambda values, now_ms: plan_validation(memory, values, held, step))
         return self._get(memory)
 
     @verb

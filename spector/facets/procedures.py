@@ -96,7 +96,8 @@ class Procedures(ItemFacet):
             each for each in self._triggered(self._tags(tags, "tags"), scope)
             if each[1]["status"] != "deprecated" and each[1]["success_rate"] >= least
         ]
-        found.sort(key=lambda each: (-procedure_score(each[1]), -each[2], -each[0].id))
+        trust = self._parts.config.knowledge.procedure_trust
+        found.sort(key=lambda each: (-procedure_score(each[1], trust), -each[2], -each[0].id))
         return self._made([(record, values) for record, values, _ in found[:most]])
 
     @verb

@@ -33,7 +33,6 @@ __all__ = ["FACT_GROWTH", "Statements", "registered"]
 
 #: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
 FACT_GROWTH = 2.0
-_STEP = 0.05
 
 
 class Statements(Facet):
@@ -148,7 +147,8 @@ class Statements(Facet):
             if present.user_id != record.user_id:
                 return Changes()
             changes, facts = plan_reading(
-                reader, present, reading, self._living, now_ms=now_ms, step=_STEP,
+                reader, present, reading, self._living, now_ms=now_ms,
+                step=self._parts.config.knowledge.fact_step,
             )
             stated[:] = facts
             return changes

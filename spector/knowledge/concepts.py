@@ -186,7 +186,7 @@ def references_of(
 
 def plan_reference(
     reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int,
-    *, reinforced_ms: int | None = None,
+    *, reinforced_ms: int | None = None, most: int = MOST_REFERENCES,
 ) -> None:
     """Tie a concept to a memory; of more than 200 in a layer the first loses its place.
 
@@ -208,7 +208,7 @@ def plan_reference(
         return
     last = placed[-1]["n"] if placed else -1
     changes.put("link", a=concept, kind=kind, b=memory, n=last + 1, t_ms=t_ms)
-    for row in placed[: max(0, len(placed) + 1 - MOST_REFERENCES)]:
+    for row in placed[: max(0, len(placed) + 1 - most)]:
         changes.put("link", **row | {"n": None})
 
 
@@ -224,7 +224,8 @@ def plan_without_reference(
 
 
 def plan_reinforcement(
-    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int, now_ms: int
+    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int, now_ms: int,
+    *, most: int = MOST_REFERENCES,
 ) -> bool:
     """Count a memory for a concept, once; it becomes a reference. False when it was counted."""
     rows = [
@@ -235,7 +236,9 @@ def plan_reinforcement(
         return False
     if rows:
         layer = str(rows[0]["kind"]).removeprefix(_REFERENCE)
-    plan_reference(reader, changes, concept, layer, memory, reinforced_ms=now_ms)
+    plan_reference(
+        reader, changes, concept, layer, memory, reinforced_ms=now_ms, most=most
+    )
     values = reader.payloads([concept], "concept")[concept]
     count = values["reinforcement_count"] + 1
     _put(changes, concept, values, reinforcement_count=count, confidence=certainty(count))

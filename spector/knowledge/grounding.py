@@ -27,7 +27,7 @@ __all__ = [
 _UNSURE: Final = 0.3
 _EPISODES: Final = 20
 #: co-occurrence from which concepts are related: common episodes, and their share
-_COMMON, _LEAST_JACCARD = 3, 0.2
+_COMMON = 3
 _ORIGIN: Final = "ground"
 
 
@@ -73,12 +73,14 @@ class Figure:
         }  # fmt: skip
 
 
-def figures_of(name: str, episodes: Sequence[Experience]) -> list[Figure]:
+def figures_of(
+    name: str, episodes: Sequence[Experience], enough: int = ENOUGH
+) -> list[Figure]:
     """Salience, novelty and success rate of a concept's episodes; none with fewer than eight.
 
     A figure needs two values; the salience of an episode without details is its importance.
     """
-    if len(episodes) < ENOUGH:
+    if len(episodes) < enough:
         return []
     salience = [each.importance if each["salience"] is None else each["salience"]
                 for each in episodes]  # fmt: skip
@@ -150,7 +152,9 @@ def _tie(
     )  # fmt: skip
 
 
-def plan_cooccurrence(reader: KnowledgeReader, concept: int, now_ms: int) -> Changes:
+def plan_cooccurrence(
+    reader: KnowledgeReader, concept: int, now_ms: int, least: float = 0.2
+) -> Changes:
     """Ties to the concepts with which a concept shares episodes: ``related_to`` of weight J.
 
     J is the share of common episodes among those of either; it counts from three common ones and
@@ -168,7 +172,7 @@ def plan_cooccurrence(reader: KnowledgeReader, concept: int, now_ms: int) -> Cha
         weight = jaccard(own, theirs)
         ends = min(concept, each), max(concept, each)
         tie = known.get(each)
-        if len(own & theirs) >= _COMMON and weight >= _LEAST_JACCARD:
+        if len(own & theirs) >= _COMMON and weight >= least:
             if tie is None or (tie.origin == _ORIGIN and tie.weight != weight):
                 _tie(changes, ends[0], "related_to", ends[1], now_ms, weight)
         elif tie is not None and tie.origin == _ORIGIN:
@@ -177,14 +181,14 @@ def plan_cooccurrence(reader: KnowledgeReader, concept: int, now_ms: int) -> Cha
 
 
 def predicted_outcomes(
-    episodes: Sequence[Experience], figures: Mapping[str, str], limit: int
+    episodes: Sequence[Experience], figures: Mapping[str, str], limit: int, most: int = _EPISODES
 ) -> list[PredictedOutcome]:
     """What the newest twenty of these episodes did with a tool, the newest first.
 
     Args:
         figures: name -> verbal form of the statistics of the concepts that matched.
     """
-    newest = sorted(episodes, key=lambda each: (-each.event_ms, -each.id))[:_EPISODES]
+    newest = sorted(episodes, key=lambda each: (-each.event_ms, -each.id))[:most]
     found = []
     for each in newest:
         if not each["tool"]:

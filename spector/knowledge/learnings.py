@@ -11,8 +11,6 @@ from spector.store.payloads import encode
 
 __all__ = ["learning_title", "plan_application", "plan_learning", "plan_validation"]
 
-#: a failure costs more than a success brings (UCMA)
-_SUCCESS, _FAILURE = 0.10, -0.15
 _TITLE_CHARS: Final = 80
 _EVIDENCE: Final = 0.8
 
@@ -44,9 +42,11 @@ def plan_application(memory: int, values: Mapping[str, Any], now_ms: int) -> Cha
                 last_applied_ms=now_ms)  # fmt: skip
 
 
-def plan_validation(memory: int, values: Mapping[str, Any], success: bool) -> Changes:
-    """A learning that helped is surer and validated; one that misled is less sure."""
-    confidence = values["confidence"] + (_SUCCESS if success else _FAILURE)
+def plan_validation(
+    memory: int, values: Mapping[str, Any], success: bool, step: float
+) -> Changes:
+    """A learning that helped is surer by a step and validated; one that misled is less sure."""
+    confidence = values["confidence"] + (step if success else -step)
     return _put(memory, values, confidence=min(1.0, max(0.0, round(confidence, 9))),
                 validated=success or values["validated"])  # fmt: skip
 

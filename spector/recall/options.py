@@ -70,7 +70,7 @@ class ParsedOptions(NamedTuple):
     per_session: int | None
     cut: float
     associate: bool | None
-    expand: bool
+    expand: bool | None
     sorts: frozenset[str] | None
     mode: str | None
     seed: int | None
@@ -113,7 +113,8 @@ class RecallOptions:
         associate: entities that the cue names, and memories often used together, raise the scores
             of what they are tied to. None: in the profile "cognitive" only.
         expand: also what edges and entities tie to the best three hits, at 0.7 of their score; at
-            most 20 more than k. ``hit.graph_distance`` tells them apart.
+            most 20 more than k. ``hit.graph_distance`` tells them apart. None: as
+            ``Config.association.expand`` says.
         sorts: names of what a hit must be: memory (a plain one), fact, procedure, learning,
             concept, statistic.
         mode: "semantic" (by the vector alone), "structured" (of these tags, or what mentions an
@@ -142,7 +143,7 @@ class RecallOptions:
     per_session: int | None = None
     cut: float = SEMANTIC_CUT
     associate: bool | None = None
-    expand: bool = False
+    expand: bool | None = None
     sorts: Several | None = None
     mode: str | None = None
     seed: Any = None
@@ -182,7 +183,7 @@ class RecallOptions:
             associate=None if self.associate is None else parse_switch(
                 self.associate, "associate"
             ),
-            expand=parse_switch(self.expand, "expand"),
+            expand=None if self.expand is None else parse_switch(self.expand, "expand"),
             sorts=parse_sorts(self.sorts),
             mode=parse_mode(self.mode),
             seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
@@ -208,7 +209,7 @@ class RareArguments(TypedDict, total=False):
     per_session: int | None
     cut: float
     associate: bool | None
-    expand: bool
+    expand: bool | None
     sorts: Several | None
     mode: str | None
     seed: Any

@@ -145,7 +145,7 @@ class Recaller:
         like = self._cue_vector(
             text if topic is None else topic.text or None, vector, hyde=parsed.hyde
         )
-        weights = self._profile if profile is None else get_profile(profile)
+        weights, tuning = self._weights(profile), self._config.association
         if is_survey and like is None:
             weights = by_importance(weights)
         now_ms = self._clock.now_ms() if moment is None else moment
@@ -162,17 +162,17 @@ class Recaller:
             now_ms=now_ms,
             valence=parsed.valence,
             min_importance=parsed.min_importance,
-            mood=parsed.mood,
-            drop_flags=drop,
+            mood=parsed.mood, drop_flags=drop,
             replaced=replaced,
             mmr=diversity_weight(parsed, is_survey=is_survey),
             per_session=parsed.per_session,
             probes=self._probes.for_cue(text, make=selective),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
-            exact=parsed.exact, lexical=parsed.lexical,
+            exact=parsed.exact, lexical=parsed.lexical, tuning=tuning,
             associate=_associates(parsed.associate, weights),
-            expand=parsed.expand, sorts=parsed.sorts,
+            expand=tuning.expand if parsed.expand is None else parsed.expand,
+            sorts=parsed.sorts,
         )
         usual = apply_intent(request, intent)
         request = apply_mode(usual, parsed)
@@ -190,6 +190,14 @@ class Recaller:
         if learn and used:
             self._note_use(used, request.selection.scope, associate=request.associate)
         return hits
+
+    def _weights(self, profile: Any) -> ScoringProfile:
+        """The profile of a recall, with the least similarity of the configuration."""
+        weights = self._profile if profile is None else get_profile(profile)
+        least = self._config.association.min_similarity
+        if least <= -1.0 or weights.min_similarity > -1.0:
+            return weights
+        return replace(weights, min_similarity=least)
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""

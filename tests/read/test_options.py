@@ -48,7 +48,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "per_session": (2, 0),
     "cut": (0.9, 2),
     "associate": (True, 1),
-    "expand": (True, None),
+    "expand": (True, 1),
     "sorts": ("memory", "facts"),
     "mode": ("semantic", "fast"),
     "seed": (1838348697600000, -1),

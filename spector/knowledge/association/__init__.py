@@ -11,7 +11,6 @@ from spector.knowledge.association.names import (
 from spector.knowledge.association.ties import (
     GAIN,
     MOST_KIN,
-    MOST_SHARED,
     conflicts_of,
     kin_of,
     neighbours_of,
@@ -25,7 +24,6 @@ from spector.knowledge.association.typed import typed_items
 __all__ = [
     "GAIN",
     "MOST_KIN",
-    "MOST_SHARED",
     "conflicts_of",
     "cue_names",
     "entities_of_cue",

@@ -7,55 +7,55 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from spector.config import AssociationConfig
 from spector.knowledge.changes import Changes
 from spector.knowledge.graph import reach
 from spector.knowledge.reader import KnowledgeReader
 from spector.records import Edge, Reached
 
 __all__ = [
-    "GAIN", "MOST_KIN", "MOST_SHARED", "conflicts_of", "kin_of", "neighbours_of", "partners_of",
+    "GAIN", "MOST_KIN", "conflicts_of", "kin_of", "neighbours_of", "partners_of",
     "plan_pairs", "reached_from", "sources_among",
 ]  # fmt: skip
 
-#: an edge leads on from this weight
-LEAST_WEIGHT: Final = 0.5
-#: what the turn before or after counts, of the weight of its edge (measured on dialogues)
-ADJACENCY: Final = 0.3
-#: an entity that more memories mention ties none of them
-MOST_SHARED: Final = 25
+_USUAL: Final = AssociationConfig()
 #: neighbours that one use strengthens at most, and by which factor
 MOST_KIN: Final = 20
 GAIN: Final = 1.02
-#: hits of one recall that are counted in pairs, and from how many times a pair counts
+#: hits of one recall that are counted in pairs
 MOST_PAIRED: Final = 10
-LEAST_PAIRS: Final = 3
 #: edges that are looked at of one memory and end
 _MOST_EDGES: Final = 64
 _CAUSAL: Final = ("causes", "elaborates")
 
 
-def neighbours_of(reader: KnowledgeReader, seeds: Sequence[int]) -> dict[int, dict[int, float]]:
+def neighbours_of(
+    reader: KnowledgeReader, seeds: Sequence[int], tuning: AssociationConfig = _USUAL
+) -> dict[int, dict[int, float]]:
     """Seed -> memories one step away and the weight of that step, without the seed itself.
 
     A step is an edge of weight 0.5 or more, in either direction, or an entity that at most 25
-    memories mention: the fewer they are, the heavier.
+    memories mention: the fewer they are, the heavier. The turn before or after counts 0.3 of the
+    weight of its edge, as measured on dialogues.
     """
     out: dict[int, dict[int, float]] = {each: {} for each in seeds}
-    for edge in reader.strong_edges(seeds, LEAST_WEIGHT, most=_MOST_EDGES):
-        weight = edge.weight * (ADJACENCY if edge.kind == "followed_by" else 1.0)
+    for edge in reader.strong_edges(seeds, tuning.expand_weight, most=_MOST_EDGES):
+        weight = edge.weight * (tuning.adjacency if edge.kind == "followed_by" else 1.0)
         for seed, other in ((edge.source, edge.target), (edge.target, edge.source)):
             if seed in out:
                 out[seed][other] = max(weight, out[seed].get(other, 0.0))
-    for seed, other, weight in _shared(reader, seeds):
+    for seed, other, weight in _shared(reader, seeds, tuning.max_entity_mentions):
         out[seed][other] = max(weight, out[seed].get(other, 0.0))
     return out
 
 
-def _shared(reader: KnowledgeReader, seeds: Sequence[int]) -> Iterable[tuple[int, int, float]]:
+def _shared(
+    reader: KnowledgeReader, seeds: Sequence[int], most: int
+) -> Iterable[tuple[int, int, float]]:
     """(seed, memory, weight) for entities that both mention."""
     mentions = reader.links("mention", b=seeds)
     counts = reader.mention_counts({row["a"] for row in mentions})
-    few = [each for each, count in counts.items() if 1 < count <= MOST_SHARED]
+    few = [each for each, count in counts.items() if 1 < count <= most]
     members: dict[int, list[int]] = {}
     for row in reader.links("mention", a=few) if few else ():
         members.setdefault(row["a"], []).append(row["b"])
@@ -104,11 +104,13 @@ def conflicts_of(reader: KnowledgeReader, ids: Sequence[int]) -> dict[int, tuple
     return {each: tuple(sorted(found[each])) for each in ids if each in found}
 
 
-def partners_of(reader: KnowledgeReader, ids: Sequence[int]) -> set[int]:
+def partners_of(
+    reader: KnowledgeReader, ids: Sequence[int], least: int = _USUAL.coactivation_from
+) -> set[int]:
     """Memories that were recalled together with one of these three times or more."""
     wanted, out = set(ids), set()
     for row in (*reader.links("pair", a=ids), *reader.links("pair", b=ids)):
-        if (row["n"] or 0) >= LEAST_PAIRS:
+        if (row["n"] or 0) >= least:
             out |= {row["b"]} if row["a"] in wanted else set()
             out |= {row["a"]} if row["b"] in wanted else set()
     return out
@@ -131,10 +133,12 @@ def plan_pairs(
         changes.put("link", a=a, kind="pair", b=b, n=known.get((a, b), 0) + 1, t_ms=now_ms)
 
 
-def kin_of(reader: KnowledgeReader, used: Sequence[int]) -> list[int]:
+def kin_of(
+    reader: KnowledgeReader, used: Sequence[int], tuning: AssociationConfig = _USUAL
+) -> list[int]:
     """At most 20 memories one step from those used, the nearest first; none of these."""
     best: dict[int, float] = {}
-    for seed, others in neighbours_of(reader, used).items():
+    for seed, others in neighbours_of(reader, used, tuning).items():
         for other, weight in others.items():
             if other not in used and other != seed:
                 best[other] = max(weight, best.get(other, 0.0))

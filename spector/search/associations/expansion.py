@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from spector.config import AssociationConfig
 from spector.errors import InvalidInputError
 from spector.knowledge import KnowledgeReader
 from spector.knowledge.association import (
@@ -35,11 +36,9 @@ from spector.search.view import Plan, found_of, note_details
 
 __all__ = ["Associations"]
 
-#: best hits whose neighbours are added, and what a step costs (UCMA)
-_SEEDS: Final = 3
-_STEP: Final = 0.7
-#: best hits whose causes are followed (Cognitive Memory v9)
+#: best hits whose causes are followed, and what a step costs (Cognitive Memory v9)
 _CAUSAL_SEEDS: Final = 5
+_STEP: Final = 0.7
 #: memories that a recall adds beyond k
 _MOST_ADDED: Final = 20
 #: memories of an entity's hub, and facts about it, that are looked at
@@ -95,7 +94,8 @@ class Associations:
             elif intent is Intent.CAUSAL:
                 hits = self._with_reached(plan, hits, _causes(reader, hits), moves=True)
             if request.expand:
-                hits = self._with_reached(plan, hits, _neighbours(reader, hits), moves=False)
+                near = _neighbours(reader, hits, request.tuning)
+                hits = self._with_reached(plan, hits, near, moves=False)
         return hits
 
     def _of_mode(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -103,7 +103,7 @@ class Associations:
         request, user = plan.request, plan.request.selection.user_id
         with knowledge_of(plan) as reader:
             if request.seed is not None:
-                tied = neighbours_of(reader, [request.seed])[request.seed]
+                tied = neighbours_of(reader, [request.seed], request.tuning)[request.seed]
                 known = self._by_score.hits_of(plan, sorted(tied)[-_MOST_OF_HUB:])
                 return _best([_at(hit, tied[hit.id], 1) for hit in known], plan.k)
             entities = entities_of_cue(reader, request.cue.text, user)
@@ -210,15 +210,20 @@ class Associations:
         return self._by_score.hits_of(plan, [each for each in ids if each not in known])
 
 
-def _neighbours(reader: KnowledgeReader, hits: Sequence[Hit]) -> _Reached:
-    """What is one step from the best three hits."""
-    seeds = {hit.id: hit.score for hit in hits[:_SEEDS]}
+def _neighbours(
+    reader: KnowledgeReader, hits: Sequence[Hit], tuning: AssociationConfig
+) -> _Reached:
+    """What is one step from the best three hits, or as many steps as are configured."""
+    front = {hit.id: hit.score for hit in hits[: tuning.expand_top]}
     out: _Reached = {}
-    for seed, others in neighbours_of(reader, list(seeds)).items():
-        for other, weight in others.items():
-            score = seeds[seed] * weight * _STEP
-            if score > out.get(other, (-1.0, 0))[0]:
-                out[other] = (score, 1)
+    for hops in range(1, tuning.expand_hops + 1):
+        reached: dict[int, float] = {}
+        for seed, others in neighbours_of(reader, list(front), tuning).items():
+            for other, weight in others.items():
+                score = front[seed] * weight * tuning.expand_factor
+                if score > out.get(other, (-1.0, 0))[0]:
+                    out[other], reached[other] = (score, hops), score
+        front = dict(sorted(reached.items(), key=lambda each: -each[1])[:_MOST_ADDED])
     best = sorted(out, key=lambda each: (-out[each][0], each))[: 4 * _MOST_ADDED]
     return {each: out[each] for each in best}
 

@@ -14,11 +14,8 @@ from spector.search.view import Modifier, Plan, Ranked
 
 __all__ = ["ASSOCIATIVE", "coactivation", "entity"]
 
-#: for each entity of the cue that a memory mentions, and how many count (Cognitive Memory v9)
-_BY_ENTITY: Final = 0.10
+#: entities of the cue that count for a memory
 _MOST_ENTITIES: Final = 3
-#: for a memory that was used together with one of the best
-_BY_USE: Final = 0.05
 
 
 def entity(plan: Plan, ranked: Ranked) -> Modifier | None:
@@ -38,19 +35,21 @@ def entity(plan: Plan, ranked: Ranked) -> Modifier | None:
     counts: dict[int, int] = {}
     for row in rows:
         counts[row["b"]] = min(counts.get(row["b"], 0) + 1, _MOST_ENTITIES)
-    return _added(plan, ranked, "entity", counts.keys(), lambda each: _BY_ENTITY * counts[each])
+    amount = request.tuning.entity
+    return _added(plan, ranked, "entity", counts.keys(), lambda each: amount * counts[each])
 
 
 def coactivation(plan: Plan, ranked: Ranked) -> Modifier | None:
     """0.05 for what was used three times or more together with one of the best k."""
+    tuning = plan.request.tuning
     if not plan.request.associate:
         return None
     best = ranked.best_ids(plan.request.k).tolist()
     with knowledge_of(plan) as reader:
-        found = partners_of(reader, best) if reader.holds_any else set()
+        found = partners_of(reader, best, tuning.coactivation_from) if reader.holds_any else set()
     if not found:
         return None
-    return _added(plan, ranked, "coactivation", found, lambda _: _BY_USE)
+    return _added(plan, ranked, "coactivation", found, lambda _: tuning.coactivation)
 
 
 def _added(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.arguments import parse_range, several
+from spector.config import AssociationConfig
 from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
@@ -38,6 +39,7 @@ __all__ = [
     "pinned_request",
 ]  # fmt: skip
 
+_USUAL = AssociationConfig()
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
 _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
 
@@ -208,6 +210,8 @@ class RecallRequest:
     sorts: frozenset[str] | None = None
     #: also memories whose validity has ended at ``now_ms``
     ended: bool = False
+    #: what entities, pairs and edges add
+    tuning: AssociationConfig = _USUAL
 
     @property
     def filter_key(self) -> tuple[object, ...]:

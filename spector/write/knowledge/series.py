@@ -161,7 +161,9 @@ class Series:
 
     def _record(self, row: Row) -> MemoryRecord:
         header = self._header(row)
-        return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
+        newer = newer_than(self._store.catalog, row)
+        made = to_record(row, header, self._tier_of(header), newer)
+        return self._parts.finder.complete(self._store, [made])[0]
 
     def _tier_of(self, header: Any) -> str:
         return self._parts.router.by_code(int(header["tier"])).name

@@ -50,7 +50,7 @@ class UseRecorder:
                 reader = KnowledgeReader(db, store.catalog.path)
                 if not users or not (associate or reader.holds_any):
                     return
-                kin = kin_of(reader, list(users))
+                kin = kin_of(reader, list(users), self._parts.config.association)
             living = store.catalog.fetch(kin)
             owners = set(users.values())
             near = [
