@@ -14,6 +14,7 @@ from spector.parts import Parts
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
+from spector.store.payloads import one_moment
 
 __all__ = ["Facet", "ids_of"]
 
@@ -36,7 +37,11 @@ class Facet:
         store = self._parts.store
         store.view()  # a reading process follows the writer here
         with store.catalog.reading() as db:
-            yield KnowledgeReader(db, store.catalog.path)
+            if store.catalog.in_memory:  # where the connection is this thread's alone
+                yield KnowledgeReader(db, store.catalog.path)
+                return
+            with one_moment(db):
+                yield KnowledgeReader(db, store.catalog.path)
 
     def _may_write(self) -> None:
         self._parts.access.ensure(write=True)

@@ -39,6 +39,7 @@ from spector.process import verb
 from spector.providers import PromotionSource, embedded
 from spector.records import Concept, MemoryRecord, Percept, Statistic
 from spector.store.catalog import Scope
+from spector.tiers import unknown
 from spector.write import (
     SAME_CONCEPT,
     Memories,
@@ -174,7 +175,7 @@ class Concepts(ItemFacet):
         with self._read() as reader:
             found = concepts_named(reader, name, scope=scope.user_id)
         records = self._living(found, scope)
-        return self._made(list(records.values())[:1])[0] if records else None
+        return next(iter(self._made(list(records.values())[:1])), None)
 
     @verb
     def find(
@@ -368,7 +369,10 @@ class Concepts(ItemFacet):
         return first, second
 
     def _get(self, concept: int) -> Concept:
-        return self._made([self._record(concept)])[0]
+        found = self._made([self._record(concept)])
+        if not found:
+            raise unknown(concept)
+        return found[0]
 
     def _made(self, records: Sequence[MemoryRecord]) -> list[Concept]:
         ids = [each.id for each in records]
@@ -383,7 +387,7 @@ class Concepts(ItemFacet):
                 reinforcement_count=values["reinforcement_count"],
                 memory_refs=references.get(each.id, {}), record=each,
             )
-            for each in records
+            for each in records if each.id in payloads  # else it was forgotten meanwhile
             for values in (payloads[each.id],)
         ]  # fmt: skip
 

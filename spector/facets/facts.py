@@ -256,8 +256,8 @@ class Facts(Statements):
     ) -> list[FactRecord]:
         """Facts of rows whose memories live in a scope."""
         by_id = {row["id"]: row for row in rows}
+        sources = reader.sources(list(by_id))  # of the moment of the rows
         records = self._living(by_id, scope)
-        sources = reader.sources(list(records))
         out = []
         for fact_id, record in records.items():
             row, said = by_id[fact_id], by_id[fact_id]["json"]

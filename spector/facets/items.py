@@ -13,6 +13,7 @@ from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord
 from spector.store.catalog import Scope
+from spector.tiers import unknown
 from spector.write import FIELDS, Memories
 
 __all__ = ["ItemFacet"]
@@ -75,6 +76,18 @@ class ItemFacet(Facet):
             return plan(values, now_ms)
 
         self._parts.knowledge.commit(decide, strengthen=list(strengthen))
+
+    def _payload(self, memory: int) -> dict[str, Any]:
+        """The fields of an item.
+
+        Raises:
+            UnknownRecordError: It was forgotten meanwhile.
+        """
+        with self._read() as reader:
+            values = reader.payloads([memory], self.sort).get(memory)
+        if values is None:
+            raise unknown(memory)
+        return values
 
     def _triggered(
         self, tags: Iterable[str], scope: Scope

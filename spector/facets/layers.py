@@ -120,9 +120,10 @@ class StoreLayer(ItemFacet):
     @verb
     def episode(self, id: Named) -> Episode | None:
         """The details of an episode; None for a memory without any."""
-        record = self.get(id)
-        with self._read() as reader:
-            values = reader.payloads([record.id], "episode").get(record.id)
+        ids = ids_of(id, "id")
+        with self._read() as reader:  # before the memory: it may be forgotten meanwhile
+            found = reader.payloads(ids, "episode")
+        values = found.get(self.get(id).id)
         if values is None:
             return None
         known: dict[str, Any] = {

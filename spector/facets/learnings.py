@@ -144,9 +144,7 @@ class Learnings(ItemFacet):
 
     def _get(self, memory: int) -> Learning:
         record = self._record(memory)
-        with self._read() as reader:
-            values = reader.payloads([memory], self.sort)
-        return self._made([(record, values[memory])])[0]
+        return self._made([(record, self._payload(memory))])[0]
 
     def _made(self, found: Sequence[tuple[MemoryRecord, dict[str, Any]]]) -> list[Learning]:
         triggers = self._triggers(record for record, _ in found)

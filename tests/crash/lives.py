@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import spector
+from spector.clock import ManualClock
 from spector.layout import FORMAT_VERSION
 from spector.store.core import transaction
 from tests.crash.prepared import (
@@ -35,9 +36,10 @@ from tests.crash.prepared import (
     remember,
     store_in,
 )
-from tests.crash.workload import DIM, START, open_tiny, vector_of
+from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
+from tests.knowing import Vectors, deeds
 
-__all__ = ["HEAVY", "LIVES", "NOW", "Life", "Scene", "opened"]
+__all__ = ["HEAVY", "KNOWING", "LIVES", "NOW", "Life", "Scene", "opened"]
 
 #: when the lives are lived: the partitions of the prepared stores are of days that are over
 NOW = START + timedelta(days=3)
@@ -316,6 +318,29 @@ def _embedding(text: str, dim: int) -> Any:
     return (BEFORE if dim == BEFORE.dim else AFTER).embed([text])[0]
 
 
+def _know(scene: Scene) -> None:
+    """Facts, edges, concepts, procedures and learnings: made, changed, forgotten, moved."""
+    memory = _opened_to_know(scene.folder, scene.durability)
+    scene.begin()
+    for name, do in deeds(memory):
+        do()
+        scene.did(name.replace(" ", "-"))
+
+
+def _opened_to_know(folder: str, durability: str = "strict") -> spector.Memory:
+    memory = spector.open(
+        store_in(folder), embedder=Vectors(), config=TINY, clock=ManualClock(NOW),
+        durability=durability,
+    )  # fmt: skip
+    opened.append(memory)
+    return memory
+
+
+def _knowing(folder: str) -> None:
+    """A store with a model and without any memory."""
+    _opened_to_know(folder).close()
+
+
 def _everything(scene: Scene) -> None:
     """Create, fill, change, forget, reflect, compact, close, one after the other."""
     scene.begin()
@@ -360,6 +385,8 @@ def _large(scene: Scene) -> None:
 
 #: too long to be killed at each call
 HEAVY: dict[str, Life] = {"large": Life(_large, prepared)}
+#: what changes knowledge, killed by tests of its own: it takes much longer than each of the others
+KNOWING: dict[str, Life] = {"know": Life(_know, _knowing)}
 LIVES: dict[str, Life] = {
     "create": Life(_create),
     "open": Life(_reopen, prepared),

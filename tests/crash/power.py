@@ -30,6 +30,7 @@ from spector.store.core.store import Store
 from tests.crash.shim import Shim
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY
+from tests.knowing import known_rows
 
 __all__ = ["COPIES", "EMPTY", "STORE", "Allowed", "Recorder", "describe", "digest_of", "open_any",
            "vector"]
@@ -46,8 +47,12 @@ _WAL_PAGES = (24, 400, 80)
 
 
 def describe(memory: spector.Memory) -> dict[int, dict[str, Any]]:
-    """Everything that a store says of its memories; reading verifies each."""
-    return {record.id: record.to_dict() for record in memory}
+    """Everything that a store says of its memories and knows of them; reading verifies each."""
+    known = known_rows(memory)
+    return {
+        record.id: record.to_dict() | ({"known": known[record.id]} if record.id in known else {})
+        for record in memory
+    }
 
 
 def digest_of(state: dict[int, dict[str, Any]], dim: int) -> str:

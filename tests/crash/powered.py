@@ -18,6 +18,7 @@ from tests.crash.prepared import exported_before, legacy, of_format_1, ordered
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY, Worker
 from tests.images import codes_of
+from tests.knowing import Vectors, deeds
 
 __all__ = ["OPENED", "PREPARED", "WORKLOADS"]
 
@@ -220,6 +221,21 @@ def _secret(memory: spector.Memory, word: str, **more: Any) -> tuple[int, list[b
                    codes_of(memory, found)]
 
 
+def know(recorder: Recorder, durability: str = "strict") -> None:
+    """Facts, edges, concepts, procedures and learnings: made, changed, forgotten, moved."""
+    memory = recorder.open(embedder=Vectors(), durability=durability)
+    for n, (_, do) in enumerate(deeds(memory)):
+        do()
+        if n % 7 == 6:
+            memory.checkpoint()
+    memory.compact()
+    recorder.close()
+
+
+def know_relaxed(recorder: Recorder) -> None:
+    know(recorder, "relaxed")
+
+
 def gather(recorder: Recorder, durability: str = "strict") -> None:
     """An import, and a sleep that puts partitions in order; ``gathered`` has made the store."""
     memory = recorder.open(durability=durability)
@@ -237,7 +253,7 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
     for each in (
         life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
-        reopen, reopen_relaxed, erase, erase_relaxed, gather,
+        reopen, reopen_relaxed, erase, erase_relaxed, gather, know, know_relaxed,
     )
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory

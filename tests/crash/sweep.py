@@ -24,10 +24,11 @@ import spector
 from spector.clock import ManualClock
 from spector.store.catalog.schema import RELAXED_LOG
 from tests.crash.harness import in_fork, scratch
-from tests.crash.lives import HEAVY, LIVES, NOW, Life
+from tests.crash.lives import HEAVY, KNOWING, LIVES, NOW, Life
 from tests.crash.prepared import store_in
 from tests.crash.shim import CHANGING, KILL, TORN, WRITE, Shim
 from tests.crash.workload import TINY, warm_up
+from tests.knowing import known_rows
 
 KILLED = -9
 #: id -> everything a user can see of that memory; None when there is no store
@@ -101,7 +102,7 @@ class Stage:
 @contextmanager
 def staged(name: str, durability: str = "strict") -> Iterator[Stage]:
     """Prepare a life and live it once, watched."""
-    life = {**LIVES, **HEAVY}[name]
+    life = {**LIVES, **HEAVY, **KNOWING}[name]
     with scratch() as root:
         master, case, notes = (os.path.join(root, n) for n in ("master", "case", "notes"))
         os.mkdir(master)
@@ -158,8 +159,14 @@ def open_left(folder: str, mode: Any = "rw", dim: int | None = None) -> spector.
 
 
 def state_of(memory: spector.Memory) -> State:
-    """As JSON would have it, so that states of two processes compare."""
-    found: State = json.loads(json.dumps({str(r.id): r.to_dict() for r in memory}))
+    """As JSON would have it, so that states of two processes compare; memories with what is known
+    of them.
+    """
+    known = known_rows(memory)
+    found: State = json.loads(json.dumps({
+        str(r.id): r.to_dict() | ({"known": known[r.id]} if r.id in known else {})
+        for r in memory
+    }))  # fmt: skip
     return found
 
 

@@ -56,6 +56,23 @@ def test_kill_at_a_sample_of_calls_leaves_old_or_new(proof: Proof) -> None:
     assert sum(points.values()) > len(points), points
 
 
+def test_kill_at_a_few_calls_that_change_knowledge_leaves_old_or_new(proof: Proof) -> None:
+    """A memory without its payload, an edge without its ends would be neither."""
+    step = 24 * STRIDE
+    points = _kills(proof, "strict", names=["know"], start=_first(step), step=step, torn=False)
+    assert points["know"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize(("durability", "step"), [("strict", 1), ("relaxed", 5)])
+def test_kill_at_every_call_that_changes_knowledge_leaves_old_or_new(
+    proof: Proof, durability: str, step: int
+) -> None:
+    points = _kills(proof, durability, names=["know"], step=step, timeout_s=2900)
+    assert points["know"] > 100
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("life", LIVES)

@@ -11,9 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError
+from spector.process import managed
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
 from spector.store.payloads.tables import PayloadTable
+from spector.store.sqlite import read_transaction
 
 __all__ = [
     "KNOWLEDGE_MINOR",
@@ -32,6 +34,7 @@ __all__ = [
     "make_tables",
     "mentioning_after",
     "note_holding",
+    "one_moment",
     "owners_of",
     "payloads_of",
     "put_rows",
