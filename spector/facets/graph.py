@@ -13,7 +13,7 @@ from spector.clock import from_ms
 from spector.errors import InvalidInputError
 from spector.facets.base import ids_of
 from spector.facets.completion import CompletingFacet
-from spector.knowledge import Changes, KnowledgeReader, edge_row
+from spector.knowledge import Changes, KnowledgeReader, checked_json, edge_row
 from spector.knowledge.graph import (
     EdgeArrays,
     Registry,
@@ -128,6 +128,13 @@ class Graph(CompletingFacet):
                 f"memories {ends[0]} and {ends[1]} belong to different users",
                 hint="an edge never joins users",
             )
+        if note is not None and not isinstance(note, Mapping):
+            raise InvalidInputError(
+                f"note must be a dictionary, not {type(note).__name__}",
+                hint='write it like note={"why": "said so"}',
+            )
+        if note is not None:
+            checked_json(dict(note), "note")
         made: list[Edge] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:

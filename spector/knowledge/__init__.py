@@ -74,7 +74,7 @@ from spector.knowledge.procedures import (
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
 from spector.knowledge.statistics import ENOUGH, assess, certainty
 from spector.language.words import concept_key, entity_uri, fact_key, folded, normalized_tokens
-from spector.store.payloads import PAYLOAD_FACETS, decode, encode
+from spector.store.payloads import PAYLOAD_FACETS, checked_json, decode, encode
 
 __all__ = [
     "ENOUGH",
@@ -92,6 +92,7 @@ __all__ = [
     "ProcedureToAdd",
     "assess",
     "certainty",
+    "checked_json",
     "checked_pair",
     "checked_part",
     "checked_properties",

@@ -65,6 +65,13 @@ def checked_part(value: object, name: str) -> str:
             f"{name} must be a text, not {type(value).__name__}", hint="pass names as texts"
         )
     text = " ".join(value.split())
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            f"{name} cannot be stored as UTF-8: {error.reason} at {error.start}",
+            hint='decode it with errors="replace"',
+        ) from None
     if not text or not folded(text):
         raise InvalidInputError(f"{name} is empty", hint=f"say what the {name} is")
     if len(text) > MOST_CHARS:

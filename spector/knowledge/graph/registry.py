@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from spector.errors import InvalidInputError, UnknownRelationError
+from spector.messages import shown
 from spector.records import BUILTIN_KINDS, RelationKind
 
 __all__ = ["BUILTIN_KINDS", "Registry"]
@@ -98,7 +99,7 @@ class Registry:
             return self._kinds[self._inverses[spelt]], True
         near = difflib.get_close_matches(spelt, [*self._kinds, *self._inverses], n=3, cutoff=0.5)
         raise UnknownRelationError(
-            f"unknown relation {name!r}",
+            f"unknown relation {shown(name)}",
             hint=(f"did you mean {', '.join(near)}? " if near else "")
             + "graph.kinds() lists all; graph.register() adds one",
         )
@@ -128,7 +129,7 @@ class Registry:
         spelt = _spelt(name) if isinstance(name, str) else ""
         if not _NAME.fullmatch(spelt):
             raise InvalidInputError(
-                f"{argument} {name!r} is no name of a relation",
+                f"{argument} {shown(name)} is no name of a relation",
                 hint="use 1 to 64 letters a-z, digits and underscores, a letter first",
             )
         return spelt

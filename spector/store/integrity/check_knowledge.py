@@ -13,7 +13,6 @@ from spector.store.integrity.findings import Findings
 from spector.store.payloads import (
     TIER_OF_SORT,
     PayloadTable,
-    has_tables,
     problems_of_row,
     tables_in,
 )
@@ -31,7 +30,7 @@ def check_knowledge(db: sqlite3.Connection, found: Findings) -> None:
     I21 payload of no memory or of a wrong tier, I22 missing end, I23 relation or weight, I24 key of
     a fact, I25 values out of range, I26 entity without mention, I27 seal, I28 too many references.
     """
-    if not has_tables(db):
+    if not tables_in(db):
         return
     with found.surviving():
         _Look(db, found).all(db)

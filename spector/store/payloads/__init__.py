@@ -33,6 +33,7 @@ from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import (
     PAYLOAD_FACETS,
     SORTS,
+    checked_json,
     compact_json,
     decode,
     encode,
@@ -50,6 +51,7 @@ __all__ = [
     "Column",
     "Connection",
     "PayloadTable",
+    "checked_json",
     "compact_json",
     "count_of",
     "damaged_row",

@@ -6,11 +6,12 @@ catalog that never held knowledge has none of the tables; it reads as if they we
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from spector.errors import CatalogCorruptError
+from spector.errors import CatalogCorruptError, InvalidTextError
 from spector.process import managed
 from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
@@ -86,7 +87,8 @@ def put_rows(
     db: sqlite3.Connection, table: PayloadTable, rows: Iterable[Mapping[str, Any]]
 ) -> None:
     """Put rows, each sealed, in place of those with their keys."""
-    db.executemany(table.insert(), [table.sealed(each) for each in rows])
+    with _typed_texts():
+        db.executemany(table.insert(), [table.sealed(each) for each in rows])
 
 
 def delete_rows(
@@ -141,7 +143,9 @@ def rows_of(
         sql = f"SELECT * FROM {table.name} WHERE {where}{floors}"
         sql += f" ORDER BY {order}" if order else ""
         sql += "" if limit is None else f" LIMIT {limit}"
-        for stored in db.execute(sql, values):
+        with _typed_texts():
+            found = db.execute(sql, values)
+        for stored in found:
             row, problem = table.read(stored)
             if problem is not None:
                 raise damaged_row(table, row, problem, path)
@@ -300,6 +304,18 @@ def damaged_row(
         f"{path}: a row of {table.name} ({named}) is damaged: {problem}",
         hint="run: spector check PATH; salvage what is sound with spector check PATH --repair DEST",
     )
+
+
+@contextlib.contextmanager
+def _typed_texts() -> Iterator[None]:
+    """Give the error of a text that no store can hold its type."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(
+            f"a text cannot be stored as UTF-8: {error.reason} at {error.start}",
+            hint='decode it with errors="replace"',
+        ) from None
 
 
 def note_holding(db: sqlite3.Connection, holding: Mapping[int, bool]) -> None:

@@ -14,7 +14,10 @@ from typing import Any, Final
 
 from spector.errors import InvalidInputError
 
-__all__ = ["PAYLOAD_FACETS", "SORTS", "Field", "compact_json", "decode", "encode", "words_in"]
+__all__ = [
+    "PAYLOAD_FACETS", "SORTS", "Field", "checked_json", "compact_json", "decode", "encode",
+    "words_in",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,23 @@ def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
+def checked_json(value: Any, what: str) -> str:
+    """The same of what a caller gave.
+
+    Raises:
+        InvalidInputError: It is no JSON, or a text in it is no UTF-8.
+    """
+    try:
+        text = compact_json(value)
+        text.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"{what} cannot be written as JSON: {_shown(str(error))}",
+            hint="use texts, finite numbers, booleans, lists and dictionaries with text keys",
+        ) from error
+    return text
+
+
 def encode(sort: str, values: Mapping[str, Any]) -> str:
     """Compact JSON of a payload, without what is at its default.
 
@@ -180,13 +200,7 @@ def encode(sort: str, values: Mapping[str, Any]) -> str:
                 f"{name} of a {sort} cannot be {_shown(value)}", hint="pass a value of its type"
             )
         kept[name] = value
-    try:
-        return compact_json(kept)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidInputError(
-            f"this {sort} cannot be written as JSON: {error}",
-            hint="use texts, finite numbers, booleans, lists and dictionaries with text keys",
-        ) from error
+    return checked_json(kept, f"this {sort}")
 
 
 def decode(sort: str, text: str) -> tuple[dict[str, Any], str | None]:
