@@ -95,7 +95,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_any_text_is_stored_or_refused_with_a_type(memory: Memory, verb: str) -> None:
+def test_any_text_is_stored_or_refused_with_a_type(
+    memory: Memory, verb: str, proof: Any
+) -> None:
     source = memory.remember("a source").id
     for name, text in TEXTS.items():
         refusal = None
@@ -108,6 +110,7 @@ def test_any_text_is_stored_or_refused_with_a_type(memory: Memory, verb: str) ->
     assert report.ok, report
     for fact in memory.facts.query():
         assert memory.facts.get(fact.id).key == fact.key
+    proof("any text", texts=len(TEXTS), arguments=1, errors_without_a_type=0)
 
 
 def test_what_was_stored_is_read_back_as_it_was_given(tmp_path: Path) -> None:

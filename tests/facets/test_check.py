@@ -62,7 +62,7 @@ def codes(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
 def test_a_flipped_value_is_found_and_names_its_memory(
-    store: tuple[Path, int, int], table: Any
+    store: tuple[Path, int, int], table: Any, proof: Any
 ) -> None:
     path, *_ = store
     for column in table.columns:
@@ -78,6 +78,7 @@ def test_a_flipped_value_is_found_and_names_its_memory(
         codes_now = {each.code for each in problems}
         # a relation that another name is registered for is unknown
         assert codes_now - {"I23" if column.name == "json" else ""} == {"I27"}, column.name
+        proof("I21-I29", values_changed=1, missed=0)
         # numbers of sleep are no memory's
         named = table.owners and table.name != "cycle_change"
         assert not named or all(each.id is not None for each in problems)

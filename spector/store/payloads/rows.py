@@ -55,6 +55,19 @@ _CHUNK: Final = 900
 KNOWLEDGE_MINOR: Final = 1
 
 
+@managed
+def one_moment(db: sqlite3.Connection) -> Iterator[None]:
+    """A context in which all reads of a connection see one moment.
+
+    A connection that is in a transaction sees one already.
+    """
+    if db.in_transaction:
+        yield
+    else:
+        with read_transaction(db):
+            yield
+
+
 def has_tables(db: sqlite3.Connection, name: str = "payload") -> bool:
     """Whether this catalog has the tables of knowledge, or the one of a name."""
     found = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
