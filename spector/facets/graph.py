@@ -128,13 +128,7 @@ class Graph(CompletingFacet):
                 f"memories {ends[0]} and {ends[1]} belong to different users",
                 hint="an edge never joins users",
             )
-        if note is not None and not isinstance(note, Mapping):
-            raise InvalidInputError(
-                f"note must be a dictionary, not {type(note).__name__}",
-                hint='write it like note={"why": "said so"}',
-            )
-        if note is not None:
-            checked_json(dict(note), "note")
+        _check_note(note)
         made: list[Edge] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -346,6 +340,18 @@ class Graph(CompletingFacet):
     def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:
         """Living memories among ids."""
         return self._parts.store.catalog.fetch(sorted(ids))
+
+
+def _check_note(note: Any) -> None:
+    """Refuse what cannot be a note."""
+    if note is None:
+        return
+    if not isinstance(note, Mapping):
+        raise InvalidInputError(
+            f"note must be a dictionary, not {type(note).__name__}",
+            hint='write it like note={"why": "said so"}',
+        )
+    checked_json(dict(note), "note")
 
 
 def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:
