@@ -21,7 +21,8 @@ MOST_BYTES: Final = 256 << 20
 _VIRTUAL: Final = "fulltext"
 _TABLES: Final = (
     "meta", "head", "segment", "record", "content", "record_tag", "journal",
-    "session", "erasure", "payload", "fact", "item", "name", "edge", "link",
+    "session", "erasure", "payload", "fact", "item", "name", "edge", "link", "sleep_state",
+    "cycle_change",
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)
