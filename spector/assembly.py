@@ -7,8 +7,9 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from spector.arguments import (
     parse_choice,
@@ -31,7 +32,7 @@ from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
-from spector.observe import Settling
+from spector.observe import ObserveParts, Observing, Settling
 from spector.parts import Access, Lifetime, Parts
 from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
@@ -45,12 +46,13 @@ from spector.providers import (
     resolve,
     resolve_extractor,
     resolve_summarizer,
+    token_counter,
 )
 from spector.recall import Recaller
 from spector.records import Purged
 from spector.search import Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
-from spector.session import Keeping, Sessions, SessionTools
+from spector.session import Keeping, SessionKey, Sessions, SessionTools
 from spector.sleep import ReflectDaemon, Sleeper, WriteSignal
 from spector.store.catalog import ANYBODY
 from spector.store.core import Store
@@ -84,7 +86,8 @@ def open_memory_at(
     path: str | os.PathLike[str], *, embedder: str | Embedder | None = "default",
     dim: int | None = None, durability: Literal["strict", "relaxed"] = "strict",
     mode: Literal["rw", "r"] = "rw", clock: Clock | None = None, config: Config | None = None,
-    profile: str | ScoringProfile | None = None, importance: ImportanceScorer | None = None,
+    profile: str | ScoringProfile | None = None,
+    importance: ImportanceScorer | Literal["channels", "ucma"] | None = None,
     extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
     llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
     summarizer: Summarizer | None = None, timezone: str | None = None,
@@ -104,7 +107,7 @@ def open_memory_at(
         clock: the source of time; the system's clock if None.
         config: limits and capacities.
         profile: how recall ranks by default; None for ``Config.profile``, which is "balanced".
-        importance: scores texts that are remembered without an importance.
+        importance: scores texts without one; or what scores observed ones: "channels", "ucma".
         extra_tiers: your own tiers, in addition to the four.
         threads: threads of one recall over many partitions; the usable cores if None, 1 for the
             caller's own only. Exact answers do not depend on it; others do only in what estimates
@@ -127,9 +130,9 @@ def open_memory_at(
     durability = parse_choice(durability, "durability", "strict", "relaxed")
     dim, threads = parse_dim(dim), parse_threads(threads)
     config, clock = parse_config(config, timezone), parse_clock(clock)
+    config, scorer = _scored(config, importance)
     ranking = get_profile(config.profile if profile is None else profile)
-    where = parse_place(path)
-    found = _embedder_of(embedder, dim, config)
+    where, found = parse_place(path), _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     where, extractor = _at_home(where), resolve_extractor(llm, fact_extractor)
     summarizer = resolve_summarizer(summarizer)
@@ -140,7 +143,7 @@ def open_memory_at(
     opened = _open_stores(where, router, config, stamp, mode=mode, durability=durability)
     try:
         return Memory(parts=_make_parts(
-            opened, router, path=where, embedder=found, importance=importance,
+            opened, router, path=where, embedder=found, importance=scorer,
             clock=clock or SystemClock(), config=config, profile=ranking,
             durability=durability, mode=mode, threads=threads or usable_cores(),
             fact_extractor=extractor, summarizer=summarizer,
@@ -149,6 +152,16 @@ def open_memory_at(
     except BaseException:
         _abandon(opened)
         raise
+
+
+def _scored(
+    config: Config, importance: ImportanceScorer | str | None
+) -> tuple[Config, ImportanceScorer | None]:
+    """The configuration with the formula that was named, or the caller's scorer."""
+    if not isinstance(importance, str):
+        return config, importance
+    named: Any = importance
+    return replace(config, observe=replace(config.observe, importance=named)), None
 
 
 def _embedder_of(
@@ -210,6 +223,7 @@ def _make_parts(
         daemon.wake_now,
     )
     context.watchers.add(operations.note_gone)
+    series = SeriesWriter(context, writer, note_writes=note_writes)
     vectors = Vectors(
         dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
         can_embed=embedder is not None,
@@ -229,7 +243,11 @@ def _make_parts(
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
         promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
-        series=SeriesWriter(context, writer, note_writes=note_writes),
+        series=series, observing=Observing(ObserveParts(
+            series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
+            session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
+            embedder=embedder, scorer=importance, clock=checked, config=config,
+        )),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )

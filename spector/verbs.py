@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Steps, verb
 from spector.providers import token_counter
-from spector.records import MemoryRecord, ReflectReport
+from spector.records import Episode, MemoryRecord, ObserveResult, ReflectReport
 from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
 from spector.write import Memories, Named
@@ -106,6 +106,87 @@ class Verbs(Faceted):
             until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include)
         )
         return Steps(self._calls, (record for record, _ in found))
+
+    @verb
+    def observe(
+        self, message: str | Mapping[str, Any], *, session_id: Id = None, user_id: Id = None,
+        agent_id: Id = None, data_source: str | None = None,
+        event_time: datetime | str | None = None, timezone: str | None = None,
+        metadata: Mapping[str, Any] | None = None, modality: str | None = None,
+        episode: Episode | None = None, force: bool = False, dry_run: bool = False,
+    ) -> ObserveResult:
+        """Take in a message, and decide what becomes of it: new memories, changed ones, or nothing.
+
+        Filters stop small talk, questions and attacks. What passes is taken apart into statements,
+        with notes in brackets on who and when is meant; the words stay as they were said. Each
+        statement is compared with what is known: it is stored, takes the place of what it
+        contradicts, strengthens what it repeats, or is left out where it does not matter. Memory,
+        facts, mentions and relations are one commit. ``print(result)`` says what each stage did.
+
+        Args:
+            message: a text, or a message of a chat model: ``role`` and ``content`` (a text or
+                parts), ``tool_calls``, and keys of :meth:`remember`.
+            session_id: feeds the state of that session, which is begun if there is none.
+            user_id: whose memory it is; only memories of this user are compared and changed.
+            data_source: "user_message", "assistant_message", "tool", "document", "system" or
+                "federation"; by the role if None. Only users change what users said.
+            event_time: when it was said; now by default.
+            timezone: where it was said, which decides which day "tomorrow" is.
+            episode: details of an experience: goal, tool, success, ...
+            force: no filter stops it.
+            dry_run: every stage runs, and nothing is kept.
+
+        Raises:
+            InvalidInputError: naming the argument; nothing was stored.
+            EmbeddingError: no vector could be made; nothing was stored.
+            StoreError: the store cannot be written.
+        """
+        self._parts.access.ensure(write=True)
+        common = {
+            "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
+            "event_time": event_time, "metadata": metadata, "modality": modality,
+        }  # fmt: skip
+        found: ObserveResult = self._parts.observing.observe(message, common, {
+            "data_source": data_source, "timezone": timezone, "episode": episode,
+            "force": force, "dry_run": dry_run,
+        })  # fmt: skip
+        return found
+
+    @verb
+    def observe_many(
+        self, messages: Iterable[str | Mapping[str, Any]], *,
+        progress: Callable[[int, int | None], None] | None = None, session_id: Id = None,
+        user_id: Id = None, agent_id: Id = None, data_source: str | None = None,
+        event_time: datetime | str | None = None, timezone: str | None = None,
+        metadata: Mapping[str, Any] | None = None, modality: str | None = None,
+        force: bool = False, dry_run: bool = False,
+    ) -> list[ObserveResult]:
+        """Observe messages in their order, as :meth:`observe` would one by one.
+
+        Batches of ``ObserveConfig.batch`` are embedded in one call and committed as one, all or
+        nothing. Keywords apply to every message that does not say otherwise itself.
+
+        Args:
+            progress: called after each commit with (observed so far, total or None).
+        """
+        self._parts.access.ensure(write=True)
+        common = {
+            "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
+            "event_time": event_time, "metadata": metadata, "modality": modality,
+        }  # fmt: skip
+        return self._parts.observing.observe_many(messages, common, {
+            "data_source": data_source, "timezone": timezone, "force": force, "dry_run": dry_run,
+        }, progress)  # fmt: skip
+
+    @verb
+    def gate(self, text: str | Mapping[str, Any], **observe: Any) -> ObserveResult:
+        """What the gate would do with a text: :meth:`observe` without filters, and nothing is kept.
+
+        Args:
+            **observe: the other arguments of :meth:`observe`.
+        """
+        found: ObserveResult = self.observe(text, **{**observe, "force": True, "dry_run": True})
+        return found
 
     @verb
     def session(

@@ -38,7 +38,7 @@ def _table(lines: Mapping[str, str]) -> dict[str, list[str]]:
 _METHODS: Final = _table({
     "remember": "add insert save store put write create upsert append add_memory save_memory"
     " store_memory create_memory add_text add_document add_message ingest memorize memorise record"
-    " learn observe push set save_context add_episode log_memory new",
+    " learn push set save_context add_episode log_memory new",
     "remember_many": "add_texts add_documents add_many add_all add_messages add_memories"
     " insert_many bulk_insert bulk_add batch_add batch extend upsert_many put_many save_all",
     "recall": "search query find retrieve lookup look_up ask similarity_search semantic_search"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.observe.observing import ObserveParts, Observing
 from spector.observe.settling import Settling
 
-__all__ = ["Settling"]
+__all__ = ["ObserveParts", "Observing", "Settling"]

@@ -11,6 +11,7 @@ from spector.config import Config
 from spector.exchange import Exchange, Vectors
 from spector.forgetting import Forgetting
 from spector.kernel import ParallelKernel
+from spector.observe import Observing
 from spector.parts.lifetime import Access, Lifetime
 from spector.process import Calls, Operations
 from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
@@ -70,6 +71,7 @@ class Parts:
     extractor: ConceptExtractor
     promoter: ConceptPromoter
     series: SeriesWriter
+    observing: Observing
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

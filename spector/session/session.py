@@ -13,7 +13,7 @@ from spector.messages import shown
 from spector.process import Sole
 from spector.providers import token_counter
 from spector.recall import Context, quoted_line
-from spector.records import HitList, MemoryRecord, SessionReport
+from spector.records import HitList, MemoryRecord, ObserveResult, SessionReport
 from spector.session.buffer import SessionBuffer
 from spector.session.registry import Sessions
 from spector.session.sensory import SensoryBuffer
@@ -27,6 +27,7 @@ __all__ = ["Remembering", "Session"]
 class Remembering(Protocol):
     """The verbs of a memory that a session hands its calls on to."""
 
+    def observe(self, message: Any, **observe: Any) -> ObserveResult: ...
     def remember(self, text_or_message: Any, **fields: Any) -> MemoryRecord: ...
     def recall(self, cue: Any = None, **recall: Any) -> HitList: ...
     def context(self, cue: Any = None, **context: Any) -> Context: ...
@@ -118,6 +119,18 @@ class Session(Sole):
         return self.state.report is not None
 
     # -- verbs ------------------------------------------------------------------------------------
+
+    def observe(self, message: str | Mapping[str, Any], **observe: Any) -> ObserveResult:
+        """Take in a message of this session; see :meth:`Memory.observe`.
+
+        It knows who was named before, what was just talked about, and what a context has quoted.
+
+        Raises:
+            SessionClosedError: the session has ended.
+            InvalidScopeError: another user, agent or session was named.
+        """
+        self._use()
+        return self._memory.observe(message, **self._own(observe))
 
     def remember(self, text_or_message: str | Mapping[str, Any], **fields: Any) -> MemoryRecord:
         """Store one memory of this session; see :meth:`Memory.remember`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.write.changing import Changer
+from spector.write.changing import Change, Changer
 from spector.write.context import WriteContext
 from spector.write.drafts import (
     FIELDS,
@@ -49,6 +49,7 @@ __all__ = [
     "FIELDS",
     "SAME_CONCEPT",
     "ArrivalWriter",
+    "Change",
     "ChangedError",
     "Changer",
     "Committed",

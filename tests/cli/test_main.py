@@ -26,7 +26,8 @@ from spector.errors import (
 from tests.cli.conftest import Run
 
 VERBS = (
-    "remember", "recall", "import", "export", "forget", "reflect", "compact", "check", "stats",
+    "remember", "observe", "recall", "import", "export", "forget", "reflect", "compact", "check",
+    "stats",
     "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
     "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
     "facts", "graph",

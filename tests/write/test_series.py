@@ -49,11 +49,8 @@ def test_a_step_sees_what_the_steps_before_it_stored(memory: Memory) -> None:
     def work(series: Series) -> list[int]:
         old = series.store(first)
         assert series.living([old.id])[old.id].text == "Ada lives in Kars."
-        second.draft.supersedes = (old.id,)
-        second.draft.tags = memory._parts.series.drafts(
-            [("x", {"supersedes": [old.id]})]
-        )[0].tags
-        new = series.store(second)
+        new = series.store(second, supersedes=(old.id,))
+        assert second.draft.supersedes == (), "a second try begins with the same draft"
         assert series.living([old.id])[old.id].superseded
         return [old.id, new.id]
 

@@ -24,6 +24,7 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     writing.add_remember,
+    writing.add_observe,
     reading.add_recall,
     reading.add_context,
     listing.add_list,

@@ -1,17 +1,26 @@
-"""Commands that add memories: remember, import."""
+"""Commands that add memories: remember, observe, import."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spector.cli.files import (
+    Tally,
+    add_durability,
+    add_reading,
+    changed,
+    count_messages,
+    files_of,
+    format_of,
+    read_messages,
+    readable,
+)
 from spector.cli.options import (
     add_embedder,
     add_fields,
@@ -21,23 +30,23 @@ from spector.cli.options import (
     expand_home,
     given_fields,
     open_store,
-    positive_int,
     scopes,
     superseded_id,
 )
 from spector.cli.output import Console, clean
-from spector.cli.streams import input_blocks, input_text
+from spector.cli.streams import input_text
 from spector.errors import ImportFormatError, InvalidInputError, InvalidTextError
-from spector.importers import FORMATS, Message, detect_format, iter_messages
 from spector.messages import counted
 
 if TYPE_CHECKING:
     import spector
 
-__all__ = ["add_import", "add_remember"]
+__all__ = ["add_import", "add_observe", "add_remember"]
 
 #: messages embedded and committed together; large enough to batch, small enough to show progress
 _BATCH = 512
+#: characters of a message that an explanation shows
+_SHOWN = 100
 
 
 def add_remember(commands: Any) -> None:
@@ -52,7 +61,7 @@ def add_remember(commands: Any) -> None:
         help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
         " contradicts",
     )
-    _add_durability(parser)
+    add_durability(parser)
     add_scopes(parser)
     add_embedder(parser)
     add_json(parser)
@@ -103,25 +112,82 @@ def _beside(record: spector.MemoryRecord) -> str:
     return f"; it contradicts {others}" + (f" ({decision.reason})" if decision.reason else "")
 
 
+def add_observe(commands: Any) -> None:
+    parser = commands.add_parser(
+        "observe", help="take in messages, and keep what matters", description=_OBSERVE
+    )
+    add_path(parser)
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=expand_home,
+        help="files or folders to read; - is stdin",
+    )
+    add_reading(parser)
+    parser.add_argument("--timezone", metavar="ZONE", help="where it was said; UTC by default")
+    parser.add_argument("--explain", action="store_true", help="say what each stage decided")
+    parser.add_argument("--dry-run", action="store_true", help="decide, and store nothing")
+    add_durability(parser)
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_observe)
+
+
+_OBSERVE = """Take in the messages of chat logs, notes or standard input, in their order. Small
+talk, questions and attacks are left out; what is new is stored with its facts and relations, what
+has changed replaces what was so before, what is repeated strengthens what is known."""
+
+
+def run_observe(args: argparse.Namespace, console: Console) -> int:
+    with contextlib.ExitStack() as stack:
+        files = [path for name in args.files for path in files_of(name, stack)]
+        counts: list[int] = []
+        for name, path in files:
+            broken: list[ImportFormatError] = []
+            counts.append(count_messages(args, path, format_of(path, args.format), name, broken))
+            for error in broken:
+                console.note(f"skipped: {error.message}")
+        tally = Tally()
+        with (
+            open_store(args, create=True, durability=args.durability) as memory,
+            console.progress("observing", "message") as progress,
+        ):
+            done, total = 0, sum(counts)
+            for _, path in files:
+                messages = read_messages(args, path, format_of(path, args.format))
+                while batch := list(islice(messages, _BATCH)):
+                    results = memory.observe_many(
+                        batch, timezone=args.timezone, dry_run=args.dry_run
+                    )
+                    tally.add(results)
+                    done += len(results)
+                    progress.reach(done, total)
+                    if args.explain:
+                        for message, result in zip(batch, results, strict=True):
+                            console.say(f"> {clean(str(message.get('text'))[:_SHOWN])}\n{result}")
+    console.document({
+        "command": "observe", "dry_run": args.dry_run,
+        "files": [
+            {"file": name, "messages": count}
+            for (name, _), count in zip(files, counts, strict=True)
+        ], **tally.to_dict(),
+    })  # fmt: skip
+    tally.say(console, dry_run=args.dry_run)
+    return 0
+
+
 def add_import(commands: Any) -> None:
     parser = commands.add_parser("import", help="store the messages of files", description=_IMPORT)
     add_path(parser)
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=expand_home, help="files to read; - is stdin"
     )
-    parser.add_argument("--format", choices=FORMATS, default="auto", help="default: by content")
-    parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
-    parser.add_argument("--tier", help="store everything in this tier")
-    parser.add_argument("--source", help="set the source of every message")
-    parser.add_argument("--event-time", metavar="TIME", help="time of entries that have none")
-    parser.add_argument(
-        "--assume-utc", action="store_true", help="read times without a zone as UTC"
-    )
-    parser.add_argument(
-        "--limit", type=positive_int, metavar="N", help="store at most N messages per file"
-    )
+    add_reading(parser)
     parser.add_argument("--dry-run", action="store_true", help="read and count, store nothing")
-    _add_durability(parser)
+    parser.add_argument(
+        "--observe", action="store_true",
+        help="keep what matters only, as the command observe does",
+    )
+    add_durability(parser)
     add_scopes(parser)
     add_embedder(parser)
     add_json(parser)
@@ -136,21 +202,23 @@ file twice stores its messages twice."""
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
     with contextlib.ExitStack() as stack:
-        files = [_readable(name, stack) for name in args.files]
+        files = [readable(name, stack) for name in args.files]
         counts: list[dict[str, Any]] = []
         for name, path in zip(args.files, files, strict=True):
-            kind = _format_of(path, args.format)
+            kind = format_of(path, args.format)
             broken: list[ImportFormatError] = []
-            count = _count(args, path, kind, name, broken)
+            count = count_messages(args, path, kind, name, broken)
             counts.append(
                 {"file": name, "format": kind, "messages": count, "skipped": len(broken)}
             )
             for error in broken:
                 console.note(f"skipped: {error.message}")
+        tally = Tally() if args.observe else None
         if not args.dry_run:
-            _store(args, console, files, counts)
+            _store(args, console, files, counts, tally)
     stored = 0 if args.dry_run else sum(entry["messages"] for entry in counts)
-    console.document({"files": counts, "stored": stored, "dry_run": args.dry_run})
+    observed = {} if tally is None else {"observed": tally.to_dict()}
+    console.document({"files": counts, "stored": stored, "dry_run": args.dry_run, **observed})
     for entry in counts:
         verb = "would import" if args.dry_run else "imported"
         name = clean(entry["file"])
@@ -159,33 +227,14 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
         if entry["skipped"]:
             skipped = counted(entry["skipped"], "broken conversation")
             console.say(f"skipped {skipped} in {name}")
+    if tally is not None and not args.dry_run:
+        tally.say(console)
     return 0
 
 
-def _count(
-    args: argparse.Namespace, path: Path, kind: str, name: str, broken: list[ImportFormatError]
-) -> int:
-    """Count the messages of a file, after checking that each can be remembered.
-
-    Errors of conversations that are skipped are added to ``broken``.
-    """
-    from spector.config import Config
-    from spector.write import make_draft
-
-    config, number = Config(), 0
-    for number, message in enumerate(_messages(args, path, kind, broken.append), 1):
-        fields = {key: value for key, value in message.items() if key != "vector"}
-        try:
-            make_draft(fields, {}, config=config, dim=1)
-        except InvalidInputError as error:
-            raise ImportFormatError(
-                f"{name}, message {number}: {error.message}", hint=error.hint
-            ) from error
-    return number
-
-
 def _store(
-    args: argparse.Namespace, console: Console, files: list[Path], counts: list[dict[str, Any]]
+    args: argparse.Namespace, console: Console, files: list[Path], counts: list[dict[str, Any]],
+    tally: Tally | None,
 ) -> None:
     total = sum(entry["messages"] for entry in counts)
     done = 0
@@ -196,61 +245,14 @@ def _store(
         for path, entry in zip(files, counts, strict=True):
             progress.reach(done, total)
             if entry["format"] == "spector":  # restores strengths, uses, flags and links as well
-                memory.import_(path, change=partial(_changed, args), limit=args.limit)
+                memory.import_(path, change=partial(changed, args), limit=args.limit)
                 done += entry["messages"]
                 continue
-            messages = _messages(args, path, entry["format"])
+            messages = read_messages(args, path, entry["format"])
             while batch := list(islice(messages, _BATCH)):
-                memory.remember_many(batch)
+                if tally is None:
+                    memory.remember_many(batch)
+                else:
+                    tally.add(memory.observe_many(batch))
                 done += len(batch)
                 progress.reach(done, total)
-
-
-def _format_of(path: Path, wanted: str) -> str:
-    """The format to read a file as; JSONL from `spector export` is recognized by its fields."""
-    if wanted not in ("auto", "jsonl"):
-        return wanted
-    found = detect_format(path)
-    return found if wanted == "auto" or found == "spector" else wanted
-
-
-def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any]:
-    """A message with the fields that the arguments set for all messages."""
-    if args.tag:
-        message["tags"] = [*(message.get("tags") or ()), *args.tag]
-    if args.event_time and not message.get("event_time"):
-        message["event_time"] = args.event_time
-    for name in ("tier", "source"):
-        if getattr(args, name):
-            message[name] = getattr(args, name)
-    return {**message, **scopes(args)}
-
-
-def _messages(
-    args: argparse.Namespace, path: Path, kind: str,
-    on_skip: Callable[[ImportFormatError], None] | None = None,
-) -> Iterator[Message]:
-    messages = iter_messages(path, kind, assume_utc=args.assume_utc, on_skip=on_skip)
-    for message in islice(messages, args.limit):
-        yield _changed(args, message)
-
-
-def _readable(name: str, stack: contextlib.ExitStack) -> Path:
-    """The path of a file; standard input is copied into one, because it is read twice."""
-    if name != "-":
-        return Path(name)
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spector-")))
-    path = folder / "stdin"
-    with open(path, "wb") as kept:
-        for block in input_blocks():
-            kept.write(block)
-    return path
-
-
-def _add_durability(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--durability",
-        choices=("strict", "relaxed"),
-        default="strict",
-        help="relaxed is faster, but a power cut may lose the newest writes (default: strict)",
-    )

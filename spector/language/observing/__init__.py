@@ -6,12 +6,14 @@ from spector.language.observing.classes import KINDS, Classified, classify
 from spector.language.observing.density import density_of
 from spector.language.observing.filters import FILTERS, filter_of, kind_of_filter
 from spector.language.observing.injection import is_injection
+from spector.language.observing.sentences import Part, parts_of
 from spector.language.observing.signals import alarm_of, is_hedged
 
 __all__ = [
     "FILTERS",
     "KINDS",
     "Classified",
+    "Part",
     "alarm_of",
     "classify",
     "density_of",
@@ -19,4 +21,5 @@ __all__ = [
     "is_hedged",
     "is_injection",
     "kind_of_filter",
+    "parts_of",
 ]

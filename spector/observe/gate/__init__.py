@@ -6,6 +6,7 @@ from spector.observe.gate.bands import calibrated
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
+from spector.observe.gate.events import is_event
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
@@ -24,6 +25,7 @@ __all__ = [
     "data_source_of",
     "decide",
     "decide_contradiction",
+    "is_event",
     "may_supersede",
     "merged_text",
     "same_particulars",

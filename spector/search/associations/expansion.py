@@ -56,22 +56,33 @@ class Associations:
         self._by_score = by_score
 
     def without_sources(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Hits in their order, one for a fact and what it was drawn from: the better of them."""
+        """Hits in their order, one for what is derived and its source: the better of them.
+
+        Of a fact and the memory that states it the memory stays, at the better place: its words
+        are what was said.
+        """
         if len(hits) < 2:
             return hits
         with knowledge_of(plan) as reader:
-            tied = sources_among(reader, [hit.id for hit in hits]) if reader.holds_any else ()
-        if not tied:
-            return hits
+            ids = [hit.id for hit in hits]
+            tied = sources_among(reader, ids) if reader.holds_any else ()
+            if not tied:
+                return hits
+            facts = {row["a"] for row in reader.links("source", a=ids)}
         kept: dict[int, Hit] = {}
         for hit in hits:
-            over = next((each for each in kept if frozenset((each, hit.id)) in tied), None)
+            over = next(
+                (each for each, one in kept.items()
+                 if frozenset((each, hit.id)) in tied or frozenset((one.id, hit.id)) in tied), None,
+            )
             if over is None:
                 kept[hit.id] = hit
                 continue
             best = kept[over]
-            also = tuple(sorted({*best.also, hit.id, *hit.also}))
-            kept[over] = with_score(best, best.score, best.explainer, also)
+            stays, goes = (hit, best) if over in facts and hit.id not in facts else (best, hit)
+            also = tuple(sorted({*stays.also, goes.id, *goes.also} - {stays.id}))
+            made = with_score(stays, best.score, best.explainer, also)
+            kept[over] = made
         return list(kept.values())
 
     def widened(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -45,7 +45,7 @@ class Strengths:
 
 _FLAGS = {
     "pinned": Flag.PINNED, "immutable": Flag.IMMUTABLE, "unresolved": Flag.UNRESOLVED,
-    "auxiliary": Flag.AUXILIARY,
+    "auxiliary": Flag.AUXILIARY, "quarantined": Flag.QUARANTINED,
 }  # fmt: skip
 
 

@@ -118,6 +118,8 @@ class Draft:
     growth: float = 1.0
     #: recalls leave it out unless they ask for statistics
     auxiliary: bool = False
+    #: recalls leave it out unless they ask for what may be an attack
+    quarantined: bool = False
     #: what it supersedes is found out when it is stored
     settles: bool = False
     decision: Decision | None = None

@@ -6,6 +6,7 @@ a batch decides as single calls would, and a crash shows all of it or nothing.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.knowledge import Changes, KnowledgeReader, layer_of
-from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
+from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
-from spector.store.catalog import Row, newer_than
+from spector.store.catalog import Row, link_tags, newer_than
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record
 from spector.store.files import Bytes
@@ -82,10 +83,19 @@ class Series:
         return KnowledgeReader(self._tx.connection, self._store.catalog.path)
 
     def store(
-        self, ready: Ready, importance: float | None = None, *, layer: str | None = "episodes"
+        self, ready: Ready, importance: float | None = None, *,
+        supersedes: tuple[int, ...] = (), layer: str | None = "episodes",
     ) -> MemoryRecord:
-        """Store a memory, which ends what its draft supersedes."""
+        """Store a memory, which ends the validity of what it supersedes.
+
+        Args:
+            supersedes: in place of what its draft says.
+        """
         draft, parts = ready.draft, self._parts
+        if supersedes:
+            draft = copy.copy(draft)
+            draft.supersedes = supersedes
+            draft.tags = (*draft.tags, *link_tags(supersedes))
         tier = parts.router[draft.tier]
         weight = importance_of(parts, draft) if importance is None else importance
         ids = self._writer.claim_ids(self._tx, 1, self.now_ms)
@@ -143,6 +153,13 @@ class Series:
         rows = self._store.catalog.fetch(list(ids))
         found = {each: self._record(rows[each]) for each in ids if each in rows}
         return found | {each: self._unwritten[each] for each in ids if each in self._unwritten}
+
+    def vector(self, record_id: int) -> NDArray[np.float32]:
+        """(dim,) f32: the vector of a memory that this commit has stored, as it is kept."""
+        image = self._images[record_id]
+        header = image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
+        codes = image[HEADER_BYTES : HEADER_BYTES + self._parts.dim].view(np.int8)
+        return np.asarray(codes * np.float32(header["scale"]), np.float32)
 
     def change(self, record_id: int, change: Change) -> MemoryRecord:
         """Change the mutable half of a memory in place."""

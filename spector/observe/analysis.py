@@ -1,0 +1,342 @@
+"""What a message is and says: filters, class, feeling, names, density, and its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from spector.config import ObserveConfig
+from spector.knowledge import entity_uri
+from spector.knowledge.reading import Reading, read_text
+from spector.language.emotion import emotion_in
+from spector.language.formation import Formed, Referents, cut, form, rewritten
+from spector.language.frames import Statement
+from spector.language.observing import (
+    Classified,
+    alarm_of,
+    classify,
+    density_of,
+    filter_of,
+    is_hedged,
+    kind_of_filter,
+    parts_of,
+)
+from spector.language.statements import USERS
+from spector.language.words import plain
+from spector.layout import Category
+from spector.observe.gate import Incoming, Wording, is_event
+from spector.observe.messages import Message
+from spector.records import Density, Emotion, Note, Reference
+
+__all__ = ["Analysis", "Analyst", "Unit"]
+
+#: trust in an origin
+_TRUST: Final = {
+    "user_message": 0.9, "tool": 0.8, "document": 0.7, "assistant_message": 0.6,
+    "federation": 0.5, "system": 0.9,
+}  # fmt: skip
+_HEDGED: Final = 0.7
+_CATEGORIES: Final = {
+    "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
+    "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
+}  # fmt: skip
+#: predicates of a sentence that says who or what something is
+_IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
+#: entities that a message has beside those that it names
+_OF_EPISODE: Final = 2
+#: filters that stop texts that name no one to the next message
+_SILENT: Final = frozenset(
+    ("length", "system_content", "prompt_injection", "xml_block", "code", "echo")
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Unit:
+    """One statement of a message that may become a memory."""
+
+    text: str
+    said: str
+    #: the words before a rewriting, where there was one
+    raw: str | None = None
+    notes: tuple[Note, ...] = ()
+    references: tuple[Reference, ...] = ()
+    valid_until_ms: int | None = None
+    category: Category = Category.OTHER
+    reading: Reading
+    incoming: Incoming
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The entities that it names, as URIs."""
+        return tuple(entity_uri(name, kind) for name, kind in self.reading.mentions)
+
+
+@dataclass(slots=True, kw_only=True)
+class Analysis:
+    """What is known of a message before any memory is looked at."""
+
+    message: Message
+    event_ms: int
+    filter: str | None = None
+    kind: str = "other"
+    class_confidence: float = 0.0
+    density: Density | None = None
+    category: Category = Category.OTHER
+    entities: tuple[str, ...] = ()
+    emotion: Emotion = field(default_factory=Emotion)
+    alarm: float = 0.0
+    is_hedged: bool = False
+    quarantined: bool = False
+    units: list[Unit] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
+    #: who has been named, for the message after it
+    referents: Referents = field(default_factory=Referents)
+
+    @property
+    def confidence(self) -> float:
+        """Trust in the origin, less under a hedge."""
+        return _TRUST[self.message.data_source] * (_HEDGED if self.is_hedged else 1.0)
+
+
+class Analyst:
+    """Reads messages; it knows no memory.
+
+    Args:
+        vectors: the embedder, for heads that were trained on it.
+    """
+
+    def __init__(self, config: ObserveConfig, vectors: Any = None) -> None:
+        self._config = config
+        self._vectors = vectors
+
+    def read(
+        self, message: Message, event_ms: int, *, referents: Referents | None = None,
+        is_echo: bool = False, force: bool = False, single_valued: Collection[str] = (),
+        statements: Sequence[Statement] | None = None,
+    ) -> Analysis:
+        """The analysis of a message up to its statements; those of what a filter stops are none.
+
+        Args:
+            is_echo: a context of the session has quoted it.
+            force: no filter stops it.
+            statements: what a model of the caller's found.
+        """
+        known = referents or Referents()
+        out = Analysis(message=message, event_ms=event_ms, referents=known)
+        passes = force or message.is_call
+        stopped = None if passes else self._filter(message.text, is_echo=is_echo)
+        if stopped == "prompt_injection" and self._config.on_injection == "quarantine":
+            out.kind, out.quarantined, stopped = "injection", True, None
+        if stopped is not None:
+            out.filter, out.kind = stopped, kind_of_filter(stopped)
+            if stopped not in _SILENT:
+                out.referents = known.after(message.text, speaker=message.speaker)
+            return out
+        self._describe(out, single_valued, statements)
+        if out.filter is None or passes:
+            out.filter = None
+            out.units = self._units(out, known, single_valued, statements)
+        out.referents = known.after(message.text, speaker=message.speaker)
+        return out
+
+    def _filter(self, text: str, *, is_echo: bool) -> str | None:
+        config = self._config
+        found = filter_of(
+            text, min_chars=config.min_chars, max_chars=config.max_chars,
+            markdown_lines=config.markdown_lines, code_share=config.code_share,
+            max_emoji=config.max_emoji,
+        )
+        if found == "length" and config.on_long == "split" and len(text) >= config.max_chars:
+            found = None
+        return "echo" if found is None and is_echo else found
+
+    def _describe(
+        self, out: Analysis, single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+    ) -> None:
+        """Class, feeling, names and density of the whole message."""
+        message, config = out.message, self._config
+        reading = self._read(out, message.text, (), single_valued, statements)
+        named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
+        found: Classified = classify(message.text, entities=len(named))
+        out.class_confidence = found.confidence
+        if not out.quarantined:
+            out.kind = found.kind
+        out.entities = tuple(
+            entity_uri(name, kind) for name, kind in list(reading.mentions)[: config.max_entities]
+        )
+        out.category = self._category(found.kind, message.text, out.event_ms, reading)
+        felt = emotion_in(message.text, exclamation=config.exclamation)
+        out.emotion = Emotion(felt.valence, felt.arousal, felt.category, felt.evidence)
+        out.alarm, out.is_hedged = alarm_of(message.text), is_hedged(message.text)
+        counted = density_of(message.text, entities=len(named), statements=len(reading.facts))
+        extra = _OF_EPISODE if message.episode is not None else 0
+        out.density = Density(
+            counted.entities, counted.facts + extra, counted.temporal, counted.corrections
+        )
+        if out.density.score < config.min_density and not out.quarantined:
+            out.filter = "density"
+
+    def _units(
+        self, out: Analysis, known: Referents, single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+    ) -> list[Unit]:
+        message, config = out.message, self._config
+        if out.quarantined:
+            return [self._unit(out, _whole(message.text), single_valued, ())]
+        spans = cut(message.text, config.max_chars) if len(message.text) >= config.max_chars else (
+            (0, len(message.text)),
+        )
+        made: list[Unit] = []
+        for start, end in spans:
+            part = message.text[start:end]
+            formed = form(
+                part, referents=known, now_ms=out.event_ms, timezone=message.zone,
+                annotate=config.annotate, reference_precision=config.reference_precision,
+                foresight_days=config.foresight_days, speaker=message.speaker,
+            )
+            own = statements if len(spans) == 1 else None
+            made += [self._unit(out, each, single_valued, own) for each in formed]
+            known = known.after(part, speaker=message.speaker)
+        return made or [self._unit(out, _whole(message.text), single_valued, ())]
+
+    def _unit(
+        self, out: Analysis, formed: Formed, single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+    ) -> Unit:
+        message = out.message
+        own = None if statements is None else [
+            each for each in statements if formed.start <= each.span[0] < formed.end
+        ]
+        reading = self._read(out, formed.said, formed.references, single_valued, own, formed.start)
+        text, raw = formed.text, None
+        if self._config.rewrite and not out.quarantined:
+            text, raw = self._rewritten(out, formed)
+        until = formed.valid_until_ms
+        given = message.fields.get("category")
+        category = self._category(out.kind, formed.said, out.event_ms, reading)
+        if formed.plan:
+            category = Category.PLAN
+        return Unit(
+            text=text, said=formed.said, raw=raw if self._config.keep_raw else None,
+            notes=formed.notes if raw is None else (), references=formed.references,
+            valid_until_ms=until, category=category if given is None else given, reading=reading,
+            incoming=Incoming(
+                text=text, said=formed.said,
+                statements=tuple(each.statement for each in reading.facts),
+                speaker=speaker_key(message), data_source=message.data_source,
+                confidence=out.confidence, event_ms=out.event_ms,
+                valid_until_ms=until,
+            ),
+        )  # fmt: skip
+
+    def _rewritten(self, out: Analysis, formed: Formed) -> tuple[str, str | None]:
+        """The words in the third person and the words before, or the words as they were said."""
+        message = out.message
+        role = "Assistant" if message.data_source == "assistant_message" else "User"
+        resolved = _resolved(formed.said, formed.references, formed.start)[0]
+        made = rewritten(resolved, message.speaker or role)
+        made = _shortened(made, self._config.max_rewritten_chars)
+        return (made, formed.said) if made != formed.said else (formed.text, None)
+
+    def _read(
+        self, out: Analysis, said: str, references: Sequence[Reference],
+        single_valued: Collection[str], statements: Sequence[Statement] | None, start: int = 0,
+    ) -> Reading:
+        """Names and statements of a text without its questions, references resolved."""
+        asked = _without_questions(said)
+        text, back = _resolved(asked, references, start)
+        message = out.message
+        speaker = message.speaker
+        if speaker is not None and plain(speaker) in USERS:
+            speaker = None
+        found = read_text(
+            text, role=message.role, speaker=speaker, reference_ms=out.event_ms,
+            vectors=self._vectors, single_valued=single_valued, statements=statements,
+        )
+        mentions = dict(list(found.mentions.items())[: self._config.max_entities])
+        facts = found.facts
+        if back and statements is None:
+            facts = tuple(
+                replace(each, statement=_moved(each.statement, back)) for each in facts
+            )
+        return Reading(mentions, facts)
+
+    def _category(self, kind: str, text: str, event_ms: int, reading: Reading) -> Category:
+        if kind in _CATEGORIES:
+            return _CATEGORIES[kind]
+        if kind != "entity":
+            return Category.OTHER
+        says_who = any(each.statement.predicate in _IDENTITY for each in reading.facts)
+        if says_who or self._config.entity_by == "mention":
+            return Category.ENTITY
+        return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
+
+
+def _whole(text: str) -> Formed:
+    """A text as it is."""
+    return Formed(text, text, (), (), 0, len(text), False, None)
+
+
+def speaker_key(message: Message) -> str:
+    """The one who speaks, as names are compared; "" for the user himself."""
+    name = plain(message.speaker or message.role or "").strip()
+    return "" if name in USERS else name
+
+
+def _without_questions(text: str) -> str:
+    """A text with spaces in place of sentences that only ask or order; nothing else moves."""
+    out = text
+    for part in parts_of(text):
+        if part.kind in ("asks", "orders") and not part.said:
+            end = part.start + len(part.text)
+            out = out[: part.start] + " " * (end - part.start) + out[end:]
+    return out if out.strip() else text
+
+
+#: start and end in a resolved text, and how far what is behind it was moved
+_Moves = list[tuple[int, int]]
+
+
+def _resolved(text: str, references: Sequence[Reference], start: int) -> tuple[str, _Moves]:
+    """A text with names in place of the words that surely stand for them."""
+    moves: _Moves = []
+    out, at, moved = "", 0, 0
+    for each in references:
+        place = each.start - start
+        if each.chosen is None or text[place : place + len(each.word)] != each.word:
+            continue
+        out += text[at:place] + each.chosen
+        at = place + len(each.word)
+        moved += len(each.chosen) - len(each.word)
+        moves.append((len(out), moved))
+    return out + text[at:], moves
+
+
+def _moved(one: Statement, moves: _Moves) -> Statement:
+    """A statement of a resolved text with the places of the text before."""
+
+    def back(place: tuple[int, int]) -> tuple[int, int]:
+        return (_back(place[0], moves), max(_back(place[0], moves), _back(place[1], moves)))
+
+    return replace(
+        one, span=back(one.span), subject_span=back(one.subject_span),
+        object_span=back(one.object_span),
+    )
+
+
+def _back(at: int, moves: _Moves) -> int:
+    moved = 0
+    for end, by in moves:
+        if at >= end:
+            moved = by
+    return max(0, at - moved)
+
+
+def _shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, cut between words."""
+    if len(text) <= most:
+        return text
+    head = text[: most + 1].rsplit(maxsplit=1)[0]
+    return head if len(head) <= most else text[:most]

@@ -1,0 +1,335 @@
+"""What one statement becomes, decided and written in the moment of the commit.
+
+Gate, importance, flashbulb, capture and relations follow one another; all of them see what the
+statements before have written in the same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from spector.clock import from_ms
+from spector.config import Config
+from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode
+from spector.knowledge.reading import plan_reading
+from spector.layout import Flag
+from spector.observe.gate import Candidate, Decision, candidate_of, decide
+from spector.observe.jobs import Done, Job, SessionMemory
+from spector.observe.rating import Rater, cosines
+from spector.observe.relating import content_of, gate_edge, related, sharing
+from spector.records import Edge, Importance, MemoryRecord, ObservedUnit
+from spector.write import Series
+
+__all__ = ["Committer"]
+
+#: candidates of this commit: the nearest, and all of the same slot
+_NEAREST: Final = 5
+_STEP: Final = 0.05
+
+
+class Committer:
+    """Decides and writes the statements of one commit, in their order.
+
+    Args:
+        reinforce: the change of a memory that helped.
+    """
+
+    def __init__(
+        self, config: Config, series: Series, *, reinforce: Any, rater: Rater,
+        dry_run: bool = False,
+    ) -> None:
+        self._config = config
+        self._series = series
+        self._reinforce = reinforce
+        self._rater = rater
+        self._dry_run = dry_run
+        self._made: list[tuple[str | None, Candidate]] = []
+        #: what sessions have to take back when nothing is committed
+        self.made: dict[int, SessionMemory] = {}
+        self.captured: list[tuple[SessionMemory, tuple[int, ...]]] = []
+
+    def undo(self) -> None:
+        """Have sessions take back what they noted: nothing was committed."""
+        for session, ids in self.captured:
+            session.tags.release(ids)
+        for record_id, session in self.made.items():
+            session.erase([record_id], ())
+
+    def step(self, job: Job) -> Done:
+        """Decide on one statement, and write what was decided."""
+        candidates = self._candidates(job)
+        decision, importance = self._decide(job, candidates)
+        done = Done(ObservedUnit(
+            text=job.unit.text, said=job.unit.said, action=decision.action,
+            relation=decision.relation, likeness=decision.likeness, nearest=decision.nearest,
+            rule=decision.rule, references=job.unit.references, notes=job.unit.notes,
+            importance=importance, valid_until=_moment(job.ready.draft.valid_until_ms),
+            entities=job.unit.entities,
+        ), decision.reason)  # fmt: skip
+        if decision.action == "reinforce":
+            assert decision.reinforced is not None, "it names what is strengthened"
+            record = self._series.change(decision.reinforced, self._strengthening)
+            done.unit = replace(done.unit, record=record)
+            done.reason = "known"
+            return done
+        if decision.action == "skip":
+            return done
+        if self._is_dull(job, decision, importance):
+            done.unit = replace(done.unit, action="skip", rule="importance", relation=None)
+            done.reason = "importance"
+            return done
+        self._create(job, candidates, decision, done)
+        return done
+
+    # -- the gate ----------------------------------------------------------------------------------
+
+    def _candidates(self, job: Job) -> list[Candidate]:
+        """The candidates as they are now, with those that this commit has made."""
+        own = [each for user, each in self._made if user == job.user_id]
+        if own and job.ready.vector is not None:
+            own = self._nearest(job, own)
+        known = {each.id: each for each in (*job.candidates, *own)}
+        living = self._series.living(list(known))
+        out = []
+        for each in known.values():
+            record = living.get(each.id)
+            if record is None or record.superseded or record.user_id != job.user_id:
+                continue
+            if record.text != each.record.text:
+                continue  # another writer has changed its words
+            out.append(replace(
+                each, record=record, is_dormant=Flag.DORMANT in record.flags,
+            ))  # fmt: skip
+        return out
+
+    def _nearest(self, job: Job, own: list[Candidate]) -> list[Candidate]:
+        """Those of this commit that are nearest, and those of the same slot."""
+        assert job.ready.vector is not None
+        vectors = np.stack([self._series.vector(each.id) for each in own])
+        alike = cosines(vectors, job.ready.vector)
+        found = [
+            replace(each, likeness=like) for each, like in zip(own, alike, strict=True)
+        ]
+        slots = {(each.subject, each.predicate) for each in job.unit.incoming.statements}
+        near = sorted(found, key=lambda each: (-(each.likeness or 0.0), each.id))[:_NEAREST]
+        same = [
+            each for each in found
+            if any((one.subject, one.predicate) in slots for one in each.statements)
+        ]
+        return [*{each.id: each for each in (*near, *same)}.values()]
+
+    def _decide(
+        self, job: Job, candidates: Sequence[Candidate]
+    ) -> tuple[Decision, Importance]:
+        config = self._config.observe
+        decision = Decision()
+        if job.analysis.quarantined:
+            return Decision(rule="quarantined"), self._rater.rate(job, candidates, decision)
+        before = self._rater.rate(job, candidates, decision)
+        if config.gate:
+            incoming = replace(job.unit.incoming, importance=before.composite)
+            decision = decide(incoming, candidates, config)
+        else:
+            decision = Decision(rule="no gate")
+        if decision.action == "update" and decision.nearest in job.outside.merged:
+            decision = replace(decision, merged=job.outside.merged[decision.nearest])
+        return decision, self._rater.rate(job, candidates, decision)
+
+    def _is_dull(self, job: Job, decision: Decision, importance: Importance) -> bool:
+        """Whether what would be created does not matter enough."""
+        return (
+            decision.action == "create" and decision.relation != "contradicts"
+            and not job.is_forced and not job.analysis.quarantined
+            and job.ready.draft.importance is None
+            and importance.composite <= self._config.observe.min_importance
+        )
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def _create(
+        self, job: Job, candidates: Sequence[Candidate], decision: Decision, done: Done
+    ) -> None:
+        series = self._series
+        knowledge = {each.id for each in candidates if each.is_knowledge}
+        gone = tuple(each for each in decision.superseded if each not in knowledge)
+        utilities = [each.record.utility for each in candidates if each.id in gone]
+        record = series.store(job.ready, done.unit.importance.composite, supersedes=gone)
+        if utilities:
+            record = series.change(record.id, _with_utility(max(utilities)))
+        self._details(job, record, decision, done)
+        facts = () if job.analysis.quarantined else self._state(job, record)
+        edges = () if job.analysis.quarantined else self._relate(job, record, candidates, decision)
+        done.unit = replace(
+            done.unit, record=record, facts=facts, edges=tuple(edges),
+            superseded=decision.superseded, flashbulb=record.flashbulb,
+        )  # fmt: skip
+        self._note(job, record, done)
+        self._made.append((job.user_id, Candidate(
+            record=record, said=job.unit.said, statements=job.unit.incoming.statements,
+            speaker=job.unit.incoming.speaker, data_source=job.unit.incoming.data_source,
+        )))  # fmt: skip
+
+    def _details(self, job: Job, record: MemoryRecord, decision: Decision, done: Done) -> None:
+        """The rows beside the memory: how it was observed, and the details of its episode."""
+        analysis, unit, weight = job.analysis, job.unit, done.unit.importance
+        observed: dict[str, Any] = {
+            "write_source": "observer", "data_source": analysis.message.data_source,
+            "kind": analysis.kind, "emotion": analysis.emotion.category,
+            "class_confidence": analysis.class_confidence or None, "novelty": weight.novelty,
+            "arousal_channel": weight.arousal, "reward": weight.reward,
+            "attention": weight.attention, "boost": weight.boost, "decision": decision.action,
+            "likeness": decision.likeness, "nearest_id": decision.nearest,
+            "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
+            "foresight_until_ms": unit.valid_until_ms,
+        }  # fmt: skip
+        changes = Changes()
+        changes.put("payload", id=record.id, sort="observed", json=encode("observed", observed))
+        if analysis.message.episode is not None:
+            episode = encode("episode", analysis.message.episode.to_dict())
+            changes.put("payload", id=record.id, sort="episode", json=episode)
+        self._series.put(changes)
+
+    def _state(self, job: Job, record: MemoryRecord) -> tuple[int, ...]:
+        """Keep the facts that a memory states, and tie it to what it mentions."""
+        series = self._series
+        changes, stated = plan_reading(
+            series.reader, record, job.unit.reading, series.living, now_ms=series.now_ms,
+            step=_STEP,
+        )
+        made: dict[int, int] = {}
+        for n in changes.store:
+            gone = changes.supersedes.get(New(n), ())
+            fact = series.store(
+                job.facts[n], record.importance, supersedes=gone, layer=None
+            )
+            made[n] = fact.id
+            self._made.append((job.user_id, candidate_of(
+                fact, statements=(job.unit.reading.facts[n].statement,), is_knowledge=True,
+            )))  # fmt: skip
+        series.put(changes, made)
+        return tuple(each if isinstance(each, int) else made[each.n] for each in stated)
+
+    def _relate(
+        self, job: Job, record: MemoryRecord, candidates: Sequence[Candidate], decision: Decision
+    ) -> list[Edge]:
+        """Tie a new memory to those of its scope that it belongs to."""
+        series, reader = self._series, self._series.reader
+        knowledge = {each.id for each in candidates if each.is_knowledge}
+        edges = list(self._gate_edges(record, decision))
+        taken = {*decision.superseded, *decision.contradicted}
+        if decision.relation is not None and decision.nearest is not None:
+            taken.add(decision.nearest)
+        near = sorted(
+            (each for each in candidates if not each.is_knowledge and not each.is_dormant),
+            key=lambda each: (-(each.likeness or 0.0), each.id),
+        )[: self._config.observe.relate_neighbours]
+        shared = sharing(reader, record.id)
+        found = series.living([*{each.id: None for each in near}, *shared][:_MOST_RELATED])
+        payloads = reader.sorts(list(found))
+        others = {
+            each: other for each, other in found.items()
+            if each not in knowledge and not other.superseded
+            and payloads.get(each, set()) <= {"observed", "episode"}
+        }
+        if job.outside.relations is None:
+            edges += related(
+                record, content_of(job.unit.said), others, shared, taken, self._config.knowledge
+            )
+        else:
+            edges += _of_model(record, others, job.outside.relations, taken)
+        self.tie(edges)
+        return edges
+
+    def _gate_edges(self, record: MemoryRecord, decision: Decision) -> Iterator[Edge]:
+        if decision.relation == "elaborates" and decision.nearest is not None:
+            yield gate_edge(record.id, decision.nearest, "elaborates", 1.0)
+        for each in decision.contradicted:
+            yield gate_edge(record.id, each, "contradicts", decision.confidence or 1.0)
+
+    def tie(self, edges: Sequence[Edge]) -> None:
+        """Write edges; one that is there keeps the greater confidence."""
+        known = _known(self._series.reader, edges)
+        changes = Changes()
+        for each in edges:
+            before = known.get((each.source, each.kind, each.target))
+            if before is None or before < each.confidence:
+                changes.put("edge", **edge_row(each, self._series.now_ms))
+        self._series.put(changes)
+
+    def _note(self, job: Job, record: MemoryRecord, done: Done) -> None:
+        """Tag the memory if it is weak, and let it capture tags if it is strong."""
+        session = job.session
+        if session is None or self._dry_run:
+            return
+        captured = session.tags.capture(record.importance)
+        if captured:
+            self.captured.append((session, captured))
+            living = self._series.living(captured)
+            factor = self._config.observe.capture_factor
+            for each in captured:
+                if each in living:
+                    self._series.change(each, _growing(factor, self._config.max_stability_days))
+            done.captured = captured
+        self.made[record.id] = session
+        tagged = session.note_stored(record, job.ready.vector, entry_id=job.entry_id)
+        done.unit = replace(done.unit, tagged=tagged)
+
+    def _strengthening(self, header: Any, record: MemoryRecord) -> bool:
+        """A use that helped, which wakes a dormant memory."""
+        header["flags"] = int(header["flags"]) & ~int(Flag.DORMANT)
+        return bool(self._reinforce(header, record))
+
+
+#: memories that a new one is compared with for relations
+_MOST_RELATED: Final = 20
+
+
+def _known(reader: KnowledgeReader, edges: Sequence[Edge]) -> dict[tuple[int, str, int], float]:
+    ends = sorted({each.source for each in edges})
+    if not ends:
+        return {}
+    return {
+        (each.source, each.kind, each.target): each.confidence
+        for each in reader.edges(ends, direction="out")
+    }
+
+
+def _of_model(
+    new: MemoryRecord, others: Collection[int], relations: dict[int, tuple[str, float]],
+    taken: Collection[int],
+) -> Iterator[Edge]:
+    """The edges that a model named."""
+    for each, (kind, confidence) in sorted(relations.items()):
+        if each not in others or each in taken:
+            continue
+        source, target = new.id, each
+        if kind in ("related_to", "similar_to", "same_entity"):
+            source, target = min(source, target), max(source, target)
+        yield Edge(
+            source=source, target=target, kind=kind, weight=confidence, confidence=confidence,
+            origin="relate",
+        )  # fmt: skip
+
+
+def _with_utility(value: float) -> Any:
+    def change(header: Any, _: MemoryRecord) -> bool:
+        header["utility"] = value
+        return True
+
+    return change
+
+
+def _growing(factor: float, most: float) -> Any:
+    def change(header: Any, _: MemoryRecord) -> bool:
+        header["stability_days"] = min(float(header["stability_days"]) * factor, most)
+        return True
+
+    return change
+
+
+def _moment(ms: int | None) -> Any:
+    return None if ms is None else from_ms(ms)

@@ -1,0 +1,135 @@
+"""How much a message matters: novelty, arousal, reward and attention, or source, words and length.
+
+The four channels see what is known already (Cognitive Memory v9); the other formula reads the text
+alone (UCMA, chapter 18). Values of classes and the boost are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spector.config import ObserveConfig
+from spector.language.words import plain
+from spector.records import Importance
+
+__all__ = ["Channels", "by_channels", "by_text", "priority_of"]
+
+#: how much each class of message promises
+_PRIOR: Final = {
+    "rule": 0.9, "correction": 0.9, "preference": 0.8, "decision": 0.8, "plan": 0.7, "fact": 0.7,
+}  # fmt: skip
+_OTHER: Final = 0.4
+#: neighbours whose utility tells of a reward: the nearest from this likeness on
+_KIN: Final = 5
+_KIN_LIKENESS: Final = 0.5
+_NEUTRAL: Final = 0.5
+#: what raises and lowers the boost
+_INTENSITY: Final = 0.3
+_TELLING: Final = frozenset(("correction", "decision", "preference"))
+_OF_CLASS: Final = 0.1
+_MACHINES: Final = frozenset(("assistant_message", "system"))
+_OF_MACHINE: Final = 0.2
+_OF_HEDGE: Final = 0.1
+#: how far the origin of a text counts where nothing else is known
+_SOURCE: Final = {
+    "system": 0.90, "user_message": 0.70, "tool": 0.50, "document": 0.30,
+}  # fmt: skip
+_OTHER_SOURCE: Final = 0.40
+_KEYWORDS: Final = frozenset(
+    """error failed failure critical important remember always never decided preference must
+    required deadline urgent warning success completed fixed
+    hata basarisiz kritik onemli hatirla hatirlat daima asla karar tercih zorunlu sart acil uyari
+    basari tamamlandi duzeltildi""".split()
+)
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_LONG: Final = 500
+_PER_WORD, _MOST_WORDS = 0.1, 0.3
+#: least composite of each priority
+_PRIORITIES: Final = ((0.8, "critical"), (0.6, "high"), (0.4, "normal"))
+#: sums of decimal fractions miss a limit by a rounding
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channels:
+    """What the formula of four channels is about.
+
+    Attributes:
+        kind: the class of the message. data_source: the class of its origin.
+        valence, arousal: of its emotion. alarm: of its words for errors and deadlines.
+        likeness: to the nearest memory of the scope; None where there is none.
+        is_changed: it gives another value to what is known.
+        kin: (likeness, utility) of near memories.
+        attention: greatest cosine to what the session is about; None without a session.
+    """
+
+    kind: str = "other"
+    data_source: str = "user_message"
+    valence: float = 0.0
+    arousal: float = 0.0
+    alarm: float = 0.0
+    is_hedged: bool = False
+    likeness: float | None = None
+    is_changed: bool = False
+    kin: Sequence[tuple[float, float]] = ()
+    attention: float | None = None
+
+
+def by_channels(found: Channels, config: ObserveConfig) -> Importance:
+    """The weighted sum of the four channels, times the boost."""
+    novelty = 1.0
+    if found.likeness is not None and not found.is_changed:
+        novelty = _clamp(1.0 - found.likeness)
+    arousal = max(found.arousal, found.alarm)
+    attention = _NEUTRAL if found.attention is None else _clamp(found.attention)
+    reward = _reward(found, config)
+    low, high = config.boost_range
+    boost = _clamp(_boost(found), low, high)
+    parts = zip(config.weights, (novelty, arousal, reward, attention), strict=True)
+    composite = _clamp(sum(weight * value for weight, value in parts) * boost)
+    return Importance(
+        novelty, arousal, reward, attention, boost, composite, priority_of(composite)
+    )
+
+
+def _reward(found: Channels, config: ObserveConfig) -> float:
+    prior = _PRIOR.get(found.kind, _OTHER)
+    kin = sorted(found.kin, reverse=True)[:_KIN]
+    if not config.reward_prior:
+        weight = sum(max(0.0, likeness) for likeness, _ in kin)
+        if not weight:
+            return _NEUTRAL
+        return sum(max(0.0, likeness) * utility for likeness, utility in kin) / weight
+    close = [utility for likeness, utility in kin if likeness >= _KIN_LIKENESS]
+    return (prior + sum(close) / len(close)) / 2 if close else prior
+
+
+def _boost(found: Channels) -> float:
+    return (
+        1.0 + _INTENSITY * max(abs(found.valence), found.arousal)
+        + _OF_CLASS * (found.kind in _TELLING) - _OF_MACHINE * (found.data_source in _MACHINES)
+        - _OF_HEDGE * found.is_hedged
+    )
+
+
+def by_text(text: str, data_source: str) -> float:
+    """Importance by origin, keywords and length (UCMA)."""
+    words = set(_WORD.findall(plain(text)))
+    hits = min(_PER_WORD * len(words & _KEYWORDS), _MOST_WORDS)
+    source = _SOURCE.get(data_source, _OTHER_SOURCE)
+    return round(0.5 * source + 0.3 * hits + 0.2 * min(len(text) / _LONG, 1.0), 3)
+
+
+def priority_of(composite: float) -> str:
+    """critical, high, normal or low."""
+    for least, name in _PRIORITIES:
+        if composite >= least - _ROUNDING:
+            return name
+    return "low"
+
+
+def _clamp(value: float, low: float = 0.0, high: float = 1.0) -> float:
+    return min(high, max(low, value))

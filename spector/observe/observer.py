@@ -1,0 +1,299 @@
+"""From messages to memories: the stages in their order, and one commit for what they decide."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from spector.clock import Clock, from_ms
+from spector.config import Config
+from spector.layout import Category
+from spector.observe.analysis import Analysis, Analyst, Unit
+from spector.observe.committing import Committer
+from spector.observe.gate import Comparer
+from spector.observe.jobs import Done, Job, SessionMemory
+from spector.observe.messages import Message
+from spector.observe.rating import Rater
+from spector.observe.relating import causal_edges, followed
+from spector.records import ObservedUnit, ObserveResult
+from spector.write import Change, ChangedError, Series, SeriesWriter
+
+__all__ = ["Observer", "Options"]
+
+#: attempts before other writers have to wait
+_ATTEMPTS: Final = 3
+#: facts fade half as fast as texts (UCMA)
+_FACT_GROWTH: Final = 2.0
+_entries = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How messages are observed.
+
+    Attributes:
+        force: no filter stops them. dry_run: nothing is kept.
+    """
+
+    force: bool = False
+    dry_run: bool = False
+    modality: str = "text"
+
+
+@dataclass(slots=True)
+class Work:
+    """One message on its way through the stages."""
+
+    analysis: Analysis
+    entry_id: str
+    session: SessionMemory | None
+    jobs: list[Job] = field(default_factory=list)
+    done: list[Done] = field(default_factory=list)
+
+
+class Observer:
+    """Observes messages. Callers check that the store is open and writable.
+
+    Args:
+        reinforcing: the change of a memory that helped.
+    """
+
+    def __init__(
+        self, *, series: SeriesWriter, comparer: Comparer, analyst: Analyst, rater: Rater,
+        reinforcing: Callable[[bool], Change], clock: Clock, config: Config,
+    ) -> None:
+        self._series = series
+        self._comparer = comparer
+        self._analyst = analyst
+        self._rater = rater
+        self._reinforcing = reinforcing
+        self._clock = clock
+        self._config = config
+
+    def observe(
+        self, messages: Sequence[Message], sessions: Sequence[SessionMemory | None],
+        options: Options,
+    ) -> list[ObserveResult]:
+        """Take messages through all stages, in their order, and commit once.
+
+        Args:
+            sessions: the session of each message, or None.
+
+        Raises:
+            InvalidInputError: a message has a field that cannot be; nothing was stored.
+        """
+        began = time.perf_counter()
+        works = self._read(messages, sessions, options)
+        self._prepare(works, options)
+        self._commit(works, options)
+        spent = (time.perf_counter() - began) * 1000 / max(1, len(works))
+        return [_result(each, spent, options) for each in works]
+
+    # -- before the commit -------------------------------------------------------------------------
+
+    def _read(
+        self, messages: Sequence[Message], sessions: Sequence[SessionMemory | None],
+        options: Options,
+    ) -> list[Work]:
+        """The analysis of each message; each knows who was named before it in its session."""
+        single = self._comparer.registered()
+        known: dict[int, Any] = {}
+        out = []
+        for message, session in zip(messages, sessions, strict=True):
+            now_ms = self._clock.now_ms() if message.event_ms is None else message.event_ms
+            entry_id = self._sense(message, session, options)
+            before = None if session is None else known.get(id(session), session.referents)
+            analysis = self._analyst.read(
+                message, now_ms, referents=before, force=options.force, single_valued=single,
+                is_echo=session is not None and session.echoes(message.text),
+            )
+            if session is not None:
+                known[id(session)] = analysis.referents
+            out.append(Work(analysis, entry_id, session))
+        return out
+
+    def _sense(
+        self, message: Message, session: SessionMemory | None, options: Options
+    ) -> str:
+        if session is None or options.dry_run:
+            return f"entry-{next(_entries)}"
+        entry = session.sensory.ingest(
+            message.text, source=message.role or "user", modality=options.modality
+        )
+        return str(entry.entry_id)
+
+    def _prepare(self, works: Sequence[Work], options: Options) -> None:
+        """Drafts and vectors of all statements and their facts, embedded in one call."""
+        units = [(work, unit) for work in works for unit in work.analysis.units]
+        items = [_fields(work.analysis, unit, self._config) for work, unit in units]
+        drafts = self._series.drafts(items)
+        for (work, _), draft in zip(units, drafts, strict=True):
+            draft.quarantined = work.analysis.quarantined
+        self._series.speakers(drafts)
+        facts = [
+            self._series.drafts(_facts(work.analysis, unit)) if not work.analysis.quarantined
+            else [] for work, unit in units
+        ]
+        for each in itertools.chain.from_iterable(facts):
+            each.growth = _FACT_GROWTH
+        ready = self._series.ready([*drafts, *itertools.chain.from_iterable(facts)])
+        rest = iter(ready[len(drafts) :])
+        for (work, unit), one, own in zip(units, ready, facts, strict=False):
+            work.jobs.append(Job(
+                analysis=work.analysis, unit=unit, ready=one,
+                facts=list(itertools.islice(rest, len(own))), session=work.session,
+                entry_id=work.entry_id, is_forced=options.force,
+            ))  # fmt: skip
+
+    def _look(self, works: Sequence[Work]) -> None:
+        """The memories that each statement may concern, as of now."""
+        if not self._config.observe.gate:
+            return
+        single, now_ms = self._comparer.registered(), self._clock.now_ms()
+        for work in works:
+            for job in work.jobs:
+                if not job.analysis.quarantined:
+                    job.candidates = self._comparer.candidates(
+                        job.unit.incoming, job.ready.vector, user_id=job.user_id, now_ms=now_ms,
+                        single_valued=single,
+                    )
+
+    # -- the commit --------------------------------------------------------------------------------
+
+    def _commit(self, works: Sequence[Work], options: Options) -> None:
+        if not any(work.jobs for work in works):
+            self._note_sessions(works, options)
+            return
+        for _ in range(_ATTEMPTS):
+            since = self._series.moment()
+            self._look(works)
+            try:
+                self._commit_since(works, options, since)
+            except ChangedError:  # another writer came in between
+                continue
+            return
+        with self._series.exclusive():
+            since = self._series.moment()
+            self._look(works)
+            self._commit_since(works, options, since)
+
+    def _commit_since(self, works: Sequence[Work], options: Options, since: int) -> None:
+        committers: list[Committer] = []
+
+        def work_on(series: Series) -> None:
+            committer = Committer(
+                self._config, series, reinforce=self._reinforcing(True), rater=self._rater,
+                dry_run=options.dry_run,
+            )
+            committers.append(committer)
+            for each in works:
+                self._take(each, committer, options)
+
+        try:
+            self._series.commit(work_on, since=since, dry_run=options.dry_run)
+        except BaseException:
+            for each in committers:
+                each.undo()
+            raise
+
+    def _take(self, work: Work, committer: Committer, options: Options) -> None:
+        """One message: its statements, then what ties them, then what its session notes."""
+        work.done = [committer.step(job) for job in work.jobs]
+        made = [
+            (job, done.unit.record) for job, done in zip(work.jobs, work.done, strict=True)
+            if done.unit.record is not None
+        ]
+        ids = [record.id for _, record in made]
+        if not work.analysis.quarantined:
+            before = () if work.session is None else work.session.previous
+            edges = [
+                *followed(before, ids), *itertools.chain.from_iterable(
+                    followed([one], [other]) for one, other in itertools.pairwise(ids)
+                ),
+                *causal_edges(work.analysis.message.text, [
+                    (*_span(job.unit, work.analysis.message.text), record.id)
+                    for job, record in made
+                ]),
+            ]
+            committer.tie(edges)
+        if work.session is not None and not options.dry_run:
+            self._note(work, ids)
+
+    def _note_sessions(self, works: Sequence[Work], options: Options) -> None:
+        if not options.dry_run:
+            for work in works:
+                if work.session is not None:
+                    self._note(work, ())
+
+    def _note(self, work: Work, ids: Sequence[int]) -> None:
+        """What a session keeps of a message."""
+        session, analysis = work.session, work.analysis
+        assert session is not None
+        vector = work.jobs[0].ready.vector if work.jobs else None
+        is_user = analysis.message.data_source == "user_message"
+        session.note_message(vector, analysis.emotion.valence if is_user else None)
+        session.referents = analysis.referents
+        for job, done in zip(work.jobs, work.done, strict=True):
+            if done.unit.action == "skip":
+                session.note_skipped(job.unit.text, done.unit.importance.composite)
+        if ids:
+            session.previous = tuple(ids)
+
+
+def _fields(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:
+    """Text and fields of ``remember`` of a statement."""
+    message = analysis.message
+    fields: dict[str, Any] = {
+        "confidence": analysis.class_confidence if config.observe.confidence == "class"
+        else analysis.confidence,
+        "valence": analysis.emotion.valence, "arousal": analysis.emotion.arousal,
+        **{name: value for name, value in message.fields.items() if value is not None},
+        "category": unit.category,
+    }  # fmt: skip
+    if message.role is not None:
+        fields["role"] = message.role
+    if unit.valid_until_ms is not None and "valid_until" not in fields:
+        fields["valid_until"] = from_ms(unit.valid_until_ms)
+    return unit.text, fields
+
+
+def _facts(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]:
+    """Texts and fields of the facts that a statement states."""
+    message = analysis.message
+    given = message.fields
+    fields: dict[str, Any] = {
+        "tier": "semantic", "category": Category.FACT, "confidence": analysis.confidence,
+        "user_id": given.get("user_id"), "agent_id": given.get("agent_id"),
+        "event_time": given.get("event_time"),
+        "role": None if message.data_source == "user_message" else message.role,
+    }  # fmt: skip
+    kept = {name: value for name, value in fields.items() if value is not None}
+    return [(each.text, kept) for each in unit.reading.facts]
+
+
+def _span(unit: Unit, text: str) -> tuple[int, int]:
+    start = text.find(unit.said)
+    return (start, start + len(unit.said)) if start >= 0 else (0, 0)
+
+
+def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
+    analysis = work.analysis
+    units: list[ObservedUnit] = [each.unit for each in work.done]
+    stored = any(each.is_new for each in work.done) and not options.dry_run
+    reason = ""
+    if analysis.filter is not None:
+        reason = analysis.filter
+    elif not stored and not options.dry_run:
+        reason = next((each.reason for each in work.done if each.reason), "nothing to store")
+    captured: Iterable[int] = itertools.chain.from_iterable(each.captured for each in work.done)
+    return ObserveResult(
+        entry_id=work.entry_id, stored=stored, reason=reason, filter=analysis.filter,
+        kind=analysis.kind, density=analysis.density, category=analysis.category.name.lower(),
+        class_confidence=analysis.class_confidence, entities=analysis.entities,
+        emotion=analysis.emotion, units=tuple(units), captured=tuple(dict.fromkeys(captured)),
+        fallbacks=tuple(dict.fromkeys(analysis.fallbacks)), elapsed_ms=spent_ms,
+        dry_run=options.dry_run,
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""``Memory.observe`` as its parts see it: arguments checked, sessions found, batches made.
+
+The stages read language; they are loaded by the first message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from spector.arguments import parse_callback, parse_switch
+from spector.clock import Clock, zone_named
+from spector.config import Config
+from spector.errors import InvalidInputError, SpectorError
+from spector.messages import reading, shown
+from spector.process import each_elsewhere, elsewhere
+from spector.providers import Embedder, ImportanceScorer
+from spector.records import Episode, ObserveResult
+from spector.search import Neighbours
+from spector.write import Change, Draft, SeriesWriter
+
+if TYPE_CHECKING:
+    from spector.observe.jobs import SessionMemory
+    from spector.observe.observer import Observer
+
+__all__ = ["ObserveParts", "Observing"]
+
+#: finds the session of (user, agent, session)
+FindSession = Callable[[str | None, str | None, str], Any]
+Progress = Callable[[int, int | None], None]
+_SCOPES: Final = ("user_id", "agent_id", "session_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ObserveParts:
+    """What observing needs of a memory."""
+
+    series: SeriesWriter
+    neighbours: Neighbours
+    reinforcing: Callable[[bool], Change]
+    session: FindSession
+    embedder: Embedder | None
+    scorer: ImportanceScorer | None
+    clock: Clock
+    config: Config
+
+
+class Observing:
+    """Observes messages of callers. Callers check that the store is open and writable."""
+
+    def __init__(self, parts: ObserveParts) -> None:
+        self._parts = parts
+        self._made: Observer | None = None
+
+    def observe(self, message: Any, common: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
+        """Observe one message; see ``Memory.observe``."""
+        return self._observe([message], common, how)[0]
+
+    def observe_many(
+        self, messages: Iterable[Any], common: Mapping[str, Any], how: Mapping[str, Any],
+        progress: Progress | None,
+    ) -> list[ObserveResult]:
+        """Observe many messages; each batch is embedded in one call and committed as one."""
+        parse_callback(progress, "progress")
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+            raise InvalidInputError(
+                f"observe_many takes several messages, got one {type(messages).__name__}",
+                hint="pass a list of them, or use observe for one",
+            )
+        with reading("messages"):
+            total = len(messages) if isinstance(messages, Sized) else None
+        out: list[ObserveResult] = []
+        batch: list[Any] = []
+
+        def commit() -> None:
+            out.extend(self._observe(batch, common, how))
+            batch.clear()
+            if progress is not None:
+                progress(len(out), total)
+
+        try:
+            for message in each_elsewhere(messages):
+                batch.append(message)
+                if len(batch) == self._parts.config.observe.batch:
+                    commit()
+            if batch:
+                commit()
+        except SpectorError as error:
+            error.add_note(
+                f"message {len(out) + 1} or a later one failed; the first {len(out)} are observed"
+            )
+            raise
+        return out
+
+    def _observe(
+        self, items: Sequence[Any], common: Mapping[str, Any], how: Mapping[str, Any]
+    ) -> list[ObserveResult]:
+        messages_of = import_module("spector.observe.messages")
+        observer = import_module("spector.observe.observer")
+        given = dict(how)
+        zone = given.pop("timezone", None)
+        episode = given.pop("episode", None)
+        if episode is not None and not isinstance(episode, Episode):
+            raise InvalidInputError(
+                f"episode is {shown(episode)}", hint="write it like spector.Episode(goal=...)"
+            )
+        parsed = [
+            messages_of.message_of(
+                each, common,
+                zone=self._parts.config.zone if zone is None else zone_named(zone),
+                data_source=given.get("data_source"), episode=episode,
+            )
+            for each in items
+        ]
+        options = observer.Options(
+            force=parse_switch(given.get("force", False), "force"),
+            dry_run=parse_switch(given.get("dry_run", False), "dry_run"),
+        )
+        sessions = [self._session(each.scope) for each in parsed]
+        found: list[ObserveResult] = self._observer().observe(parsed, sessions, options)
+        return found
+
+    def _session(self, scope: tuple[Any, Any, Any]) -> SessionMemory | None:
+        user, agent, session = scope
+        if session is None:
+            return None
+        found: SessionMemory = self._parts.session(user, agent, session)
+        return found
+
+    def _observer(self) -> Observer:
+        if self._made is None:
+            parts, config = self._parts, self._parts.config
+            gate = import_module("spector.observe.gate")
+            stages = import_module("spector.observe.observer")
+            made: Observer = stages.Observer(
+                series=parts.series, comparer=gate.Comparer(parts.neighbours, config.observe),
+                analyst=stages.Analyst(config.observe, parts.embedder),
+                rater=stages.Rater(
+                    config.observe, None if parts.scorer is None else self._score
+                ),
+                reinforcing=parts.reinforcing, clock=parts.clock, config=config,
+            )
+            self._made = made
+        return self._made
+
+    def _score(self, draft: Draft) -> float:
+        """The caller's importance of a draft.
+
+        Raises:
+            InvalidInputError: it is none.
+        """
+        scorer = self._parts.scorer
+        assert scorer is not None, "asked for only where there is one"
+        score = float(elsewhere(
+            scorer.score, draft.text, role=draft.role, metadata=draft.metadata
+        ))  # fmt: skip
+        if not 0.0 <= score <= 1.0:
+            raise InvalidInputError(
+                f"the importance scorer returned {score}", hint="it must return 0..1"
+            )
+        return score

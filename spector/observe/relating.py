@@ -1,0 +1,127 @@
+"""Relations of a new memory: to what it shares names and words with, and to what was said before.
+
+One edge a pair: two shared entities, else words in common and an entity, else words of one category
+(Cognitive Memory v9). Words that name a cause tie the statements of one message (ours).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from spector.config import KnowledgeConfig
+from spector.knowledge import KnowledgeReader
+from spector.language.words import analyse, is_stop, plain
+from spector.records import Edge, MemoryRecord
+
+__all__ = ["causal_edges", "content_of", "followed", "gate_edge", "related", "sharing"]
+
+SAME_ENTITY, ELABORATES, RELATED = 0.7, 0.5, 0.4
+CAUSES: Final = 0.6
+FOLLOWED: Final = 1.0
+#: memories that are compared at most
+MOST: Final = 20
+#: an entity that more memories mention ties none of them
+_MOST_MENTIONS: Final = 25
+#: entities that nearly every message mentions
+_PERSONS: Final = ("user", "agent")
+#: the statement that begins so is the cause of the one before it, or its effect
+_BECAUSE: Final = re.compile(r"\s*[,;]?\s*(?:because|since|as a result of|cunku|zira)\b")
+_SO: Final = re.compile(
+    r"\s*[,;]?\s*(?:so that|so|therefore|that is why|which is why|as a result|consequently"
+    r"|this led to|that led to|which led to|bu yuzden|bu nedenle|bundan dolayi|o yuzden)\b"
+)
+
+
+def content_of(text: str) -> frozenset[str]:
+    """The stems of a text's words, without those that only tie others together."""
+    return frozenset(each for each in analyse(text).words if not is_stop(each))
+
+
+def sharing(reader: KnowledgeReader, record_id: int) -> dict[int, int]:
+    """Memories that mention the same entities, and how many of them; the newest at most.
+
+    An entity that many memories mention ties none.
+    """
+    items = reader.items({row["a"] for row in reader.links("mention", b=[record_id])})
+    entities = {each for each, row in items.items() if row["json"]["type"] not in _PERSONS}
+    counts = reader.mention_counts(entities)
+    few = [each for each in sorted(entities) if 1 < counts[each] <= _MOST_MENTIONS]
+    found: Counter[int] = Counter(
+        row["b"] for row in (reader.links("mention", a=few) if few else ())
+        if row["b"] != record_id
+    )
+    first = sorted(found.items(), key=lambda each: (-each[1], -each[0]))
+    return dict(first[:MOST])
+
+
+def related(
+    new: MemoryRecord, words: frozenset[str], others: Mapping[int, MemoryRecord],
+    shared: Mapping[int, int], taken: Collection[int], config: KnowledgeConfig,
+) -> Iterator[Edge]:
+    """The edges from a new memory to others of its scope, one each.
+
+    Args:
+        words: content of the new one. shared: memory -> entities in common.
+        taken: memories that are tied to it already.
+    """
+    for each, other in others.items():
+        if each in taken or each == new.id or other.user_id != new.user_id:
+            continue
+        common = shared.get(each, 0)
+        if common >= config.same_entity:
+            yield _edge(min(each, new.id), max(each, new.id), "same_entity", SAME_ENTITY)
+            continue
+        overlap = _jaccard(words, content_of(other.text))
+        if overlap > config.elaborates_overlap and common:
+            yield _edge(new.id, each, "elaborates", ELABORATES)
+        elif overlap > config.related_overlap and other.category == new.category:
+            yield _edge(min(each, new.id), max(each, new.id), "related_to", RELATED)
+
+
+def causal_edges(message: str, units: Sequence[tuple[int, int, int]]) -> Iterator[Edge]:
+    """Edges between consecutive statements of a message, of which one names the other's cause.
+
+    Args:
+        units: (start in the message, end, memory).
+    """
+    for (_, end, before), (_, last, after) in itertools.pairwise(units):
+        words = plain(message[end:last])
+        if _BECAUSE.match(words):
+            yield _edge(after, before, "causes", CAUSES)
+        elif _SO.match(words):
+            yield _edge(before, after, "causes", CAUSES)
+
+
+def followed(before: Iterable[int], after: Iterable[int]) -> Iterator[Edge]:
+    """The edge from the last memory of one message to the first of the next."""
+    last, first = list(before)[-1:], list(after)[:1]
+    for one, other in zip(last, first, strict=False):
+        if one != other:
+            yield _edge(one, other, "followed_by", FOLLOWED)
+
+
+def gate_edge(new: int, old: int, kind: str, confidence: float) -> Edge:
+    """An edge that the gate decided: ``elaborates`` or ``contradicts``."""
+    source, target = (new, old) if kind == "elaborates" else (min(new, old), max(new, old))
+    weight = ELABORATES if kind == "elaborates" else 1.0
+    return Edge(
+        source=source, target=target, kind=kind, weight=weight,
+        confidence=ELABORATES if kind == "elaborates" else confidence, origin="gate",
+    )  # fmt: skip
+
+
+
+
+def _edge(source: int, target: int, kind: str, weight: float) -> Edge:
+    return Edge(
+        source=source, target=target, kind=kind, weight=weight, confidence=weight, origin="relate"
+    )
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0

@@ -1,0 +1,534 @@
+"""What is observed meets what is known: superseded, contradicted, repeated, tied, captured.
+
+Mechanism: gate, tags and relations decide in the commit that writes them. Damage without it: two
+ports that both hold, an assistant that overrules its user, a memory without its facts. Guard: the
+acceptance statements of the gate over a store, with other values in English and Turkish; batches
+beside single calls; a writer that comes in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spector
+from spector import Config, ManualClock, Memory, ObserveConfig
+from spector.errors import EmbeddingError
+from spector.layout import Flag
+from tests.fakes import FailingEmbedder, FakeEmbedder
+
+DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(DAY)
+
+
+@pytest.fixture
+def mind(clock: ManualClock) -> Any:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=clock) as memory:
+        yield memory
+        assert memory.check().ok
+
+
+def texts(memory: Memory, **selection: Any) -> list[str]:
+    return [each.text for each in memory.records(tiers="episodic", **selection)]
+
+
+class Stub(FakeEmbedder):
+    """Vectors with the cosines that a test names, to the first text of all."""
+
+    def __init__(self, cosines: dict[str, float]) -> None:
+        super().__init__(dim=64)
+        self.cosines = cosines
+
+    def _one(self, text: str) -> np.ndarray[Any, np.dtype[np.float32]]:
+        for start, cosine in self.cosines.items():
+            if text.startswith(start):
+                out = np.zeros(64, np.float32)
+                out[0], out[1] = cosine, np.sqrt(1 - cosine * cosine)
+                return out
+        return super()._one(text)
+
+
+# -- what contradicts ------------------------------------------------------------------------------
+
+
+def test_a_changed_value_supersedes(mind: Memory, clock: ManualClock) -> None:
+    old = mind.observe("The staging server uses port 8080.").records[0]
+    clock.advance(days=2)
+    result = mind.observe("The staging server uses port 8443.")
+    new = result.records[0]
+    assert result.units[0].action == "supersede"
+    assert old.id in result.units[0].superseded
+    hits = [hit.text for hit in mind.recall("which port does the staging server use?")]
+    assert any("8443" in each for each in hits)
+    assert not any("8080" in each for each in hits)
+    assert [each.id for each in mind.history(new.id)] == [old.id, new.id]
+    then = mind.recall("staging server port", as_of=DAY)
+    assert any("8080" in hit.text for hit in then)
+    assert [fact.object for fact in mind.facts.query(subject="staging server")] == ["8443"]
+
+
+def test_an_assistant_contradicts_and_never_supersedes(mind: Memory) -> None:
+    old = mind.observe({"role": "user", "content": "The staging server uses port 8080."}).records[0]
+    result = mind.observe({"role": "assistant", "content": "The staging server uses port 8443."})
+    assert (result.units[0].action, result.units[0].relation) == ("create", "contradicts")
+    assert not mind.get(old.id).superseded
+    hits = {hit.id: hit for hit in mind.recall("staging server port", k=10)}
+    new = result.records[0]
+    assert new.id in hits[old.id].conflicts
+    assert old.id in hits[new.id].conflicts
+    holding = mind.facts.query(subject="staging server", predicate="port")
+    assert "8080" in [fact.object for fact in holding]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("User lives in Paris.", "User lives in Berlin."),
+        ("I love dogs.", "I do not love dogs."),
+        ("I live in Oslo.", "I moved to Bergen last month."),
+        ("My email is a@x.org.", "My email is b@y.org."),
+        ("Ankara'da yaşıyorum.", "Artık İzmir'de yaşıyorum."),
+        ("The deadline of the report is Friday.", "The deadline of the report is Monday."),
+    ],
+)
+def test_what_changes_supersedes(mind: Memory, before: str, after: str) -> None:
+    old = mind.observe(before).records[0]
+    result = mind.observe(after)
+    assert result.units[0].action == "supersede", str(result)
+    assert mind.get(old.id).superseded
+    assert [each.said for each in result.units] == [after]
+    assert texts(mind, include=[]) == [result.units[0].text]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I bought a red car", "I bought a blue car"),
+        ("My favourite colour is blue", "My sister's favourite colour is green"),
+        ("I like tea.", "I like coffee."),
+        ("I visited Rome.", "I visited Oslo."),
+        ("Bir kedim var.", "Bir köpeğim var."),
+        ("Shell, 40 euros", "Shell, 42 euros"),
+    ],
+)
+def test_what_does_not_change_stays(mind: Memory, before: str, after: str) -> None:
+    mind.observe(before, force=True)
+    result = mind.observe(after, force=True)
+    assert result.units[0].action == "create", str(result)
+    assert texts(mind, include=[]) == [before, after]
+
+
+def test_a_value_that_comes_back_holds_again(mind: Memory) -> None:
+    for place in ("Paris", "Berlin", "Paris"):
+        mind.observe(f"I live in {place}.")
+    assert texts(mind, include=[]) == ["I live in Paris."]
+    last = list(mind.records(tiers="episodic"))[-1]
+    assert len(mind.history(last.id)) == 3
+    assert [fact.object for fact in mind.facts.query(predicate="lives_in")] == ["Paris"]
+
+
+def test_users_do_not_change_each_other(mind: Memory) -> None:
+    for user in ("a", "b", None):
+        mind.observe("I live in Paris.", user_id=user)
+    result = mind.observe("I live in Berlin.", user_id="b")
+    assert len(result.units[0].superseded) >= 1
+    assert texts(mind, user_id="a") == ["I live in Paris."]
+    held = {
+        (each.user_id, each.text) for each in mind.records(tiers="episodic", include=[])
+    }
+    assert held == {
+        ("a", "I live in Paris."), (None, "I live in Paris."), ("b", "I live in Berlin.")
+    }
+
+
+def test_a_memory_that_was_remembered_is_compared_too(mind: Memory) -> None:
+    old = mind.remember("I live in Paris.")
+    pinned = mind.remember("My email is a@x.org.", pinned=True)
+    assert mind.observe("I live in Berlin.").units[0].superseded == (old.id,)
+    kept = mind.observe("My email is b@y.org.").units[0]
+    assert (kept.action, kept.relation) == ("create", "contradicts")
+    assert not mind.get(pinned.id).superseded
+
+
+def test_a_superseding_is_undone_in_one_call(mind: Memory) -> None:
+    old = mind.observe("I live in Paris.").records[0]
+    new = mind.observe("I live in Berlin.").records[0]
+    mind.reinstate(old.id, keep=True)
+    hits = {hit.id: hit for hit in mind.recall("where do I live?", k=10)}
+    assert new.id in hits[old.id].conflicts
+    assert old.id in hits[new.id].conflicts
+
+
+def test_utility_starts_at_that_of_the_superseded_one(mind: Memory) -> None:
+    old = mind.observe("I live in Paris.").records[0]
+    for _ in range(5):
+        mind.reinforce(old.id)
+    before = mind.get(old.id).utility
+    new = mind.observe("I live in Berlin.").records[0]
+    assert mind.get(new.id).utility == pytest.approx(before, abs=1e-6)
+
+
+# -- what repeats ----------------------------------------------------------------------------------
+
+
+def test_the_same_message_twice_is_one_memory(mind: Memory) -> None:
+    first = mind.observe("I'm a nurse.").records[0]
+    again = mind.observe("I'm a nurse.")
+    assert again.units[0].action == "reinforce"
+    assert not again.stored
+    assert again.records[0].id == first.id
+    assert texts(mind) == ["I'm a nurse."]
+    assert mind.get(first.id).access_count == 1
+    assert len(mind.facts.query(predicate="works_as")) == 1
+
+
+def test_a_dormant_memory_is_woken_by_its_words(mind: Memory) -> None:
+    first = mind.observe("I'm a nurse.").records[0]
+    mind.retire(first.id)
+    assert mind.observe("I'm a nurse.").units[0].action == "reinforce"
+    assert Flag.DORMANT not in mind.get(first.id).flags
+
+
+def test_an_event_of_another_day_is_another_event(mind: Memory, clock: ManualClock) -> None:
+    message = "I'm going to the dentist tomorrow"
+    first = mind.observe(message)
+    clock.advance(days=30)
+    second = mind.observe(message)
+    assert second.units[0].action == "create"
+    assert first.units[0].valid_until != second.units[0].valid_until
+    assert len(texts(mind)) == 2
+
+
+def test_a_further_detail_elaborates(mind: Memory) -> None:
+    old = mind.observe("Ada bought a boat.").records[0]
+    result = mind.observe("Ada bought a boat in Kars for 9,000 euros.")
+    assert result.units[0].relation == "elaborates"
+    assert result.units[0].nearest == old.id
+    edges = [each for each in mind.graph.edges(old.id) if each.kind == "elaborates"]
+    assert [(each.source, each.target, each.origin) for each in edges] == [
+        (result.records[0].id, old.id, "gate")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cosine", "importance", "action"),
+    [(0.60, None, "create"), (0.72, 0.65, "create"), (0.72, 0.55, "skip")],
+)
+def test_bands_of_likeness_decide_in_a_preset(
+    clock: ManualClock, cosine: float, importance: float | None, action: str
+) -> None:
+    embedder = Stub({"User lik": 1.0, "User vis": cosine})
+    with spector.open(
+        ":memory:", embedder=embedder, clock=clock, config=Config.preset("v9")
+    ) as memory:
+        memory.observe("I like the old town of Kars.")
+        message: dict[str, Any] = {"content": "I visit the castle with my uncle."}
+        if importance is not None:
+            message["importance"] = importance
+        result = memory.observe(message)
+        assert result.units[0].action == action, str(result)
+        assert result.units[0].likeness == pytest.approx(cosine, abs=0.01)
+        assert bool(result.reason) == (action == "skip")
+
+
+def test_without_a_gate_all_is_created(clock: ManualClock) -> None:
+    config = Config(observe=ObserveConfig(gate=False))
+    with spector.open(
+        ":memory:", embedder=FakeEmbedder(dim=64), clock=clock, config=config
+    ) as memory:
+        for _ in range(2):
+            assert memory.observe("I'm a nurse.").units[0].action == "create"
+        assert texts(memory) == ["I'm a nurse."] * 2
+
+
+# -- tags ------------------------------------------------------------------------------------------
+
+
+def weak(memory: Memory, session: str = "s", place: str = "Kars") -> spector.ObserveResult:
+    return memory.observe(
+        {"content": f"The cafe in {place} opens at nine.", "importance": 0.4}, session_id=session
+    )
+
+
+def strong(memory: Memory, text: str, session: str = "s") -> spector.ObserveResult:
+    return memory.observe({"content": text, "importance": 0.7}, session_id=session)
+
+
+def test_a_strong_memory_captures_a_weak_one_of_its_session(
+    mind: Memory, clock: ManualClock
+) -> None:
+    first = weak(mind)
+    assert first.units[0].tagged
+    record = first.records[0]
+    assert record.stability_days == pytest.approx(6.3)
+    other = weak(mind, "other", "Oslo").records[0]
+    clock.advance(hours=3, seconds=3540)
+    result = strong(mind, "Ada moved to Van with Bob.")
+    assert result.captured == (record.id,)
+    assert mind.get(record.id).stability_days == pytest.approx(8.19)
+    assert mind.get(other.id).stability_days == pytest.approx(other.stability_days)
+    assert strong(mind, "Carl moved to Bursa with Dora.").captured == ()
+    assert mind.get(record.id).stability_days == pytest.approx(8.19)
+
+
+def test_a_tag_lives_for_four_hours(mind: Memory, clock: ManualClock) -> None:
+    record = weak(mind).records[0]
+    clock.advance(hours=4, seconds=60)
+    assert strong(mind, "Ada moved to Van with Bob.").captured == ()
+    assert mind.get(record.id).stability_days == pytest.approx(6.3)
+
+
+def test_between_weak_and_strong_neither(mind: Memory) -> None:
+    result = mind.observe(
+        {"content": "Ada moved to Van.", "importance": 0.6}, session_id="s"
+    )
+    assert not result.units[0].tagged
+    assert result.captured == ()
+
+
+# -- relations -------------------------------------------------------------------------------------
+
+
+def test_two_entities_in_common_are_one_edge(mind: Memory) -> None:
+    first = mind.observe("Ada met Bob in Kars.").records[0]
+    second = mind.observe("Bob called Ada about the boat.").records[0]
+    for _ in range(2):
+        edges = [each for each in mind.graph.edges(first.id) if each.kind == "same_entity"]
+        assert [(each.source, each.target, each.weight) for each in edges] == [
+            (first.id, second.id, 0.7)
+        ]
+        mind.observe("Bob called Ada about the boat.")
+
+
+def test_messages_of_a_session_follow_one_another(mind: Memory) -> None:
+    ids = [
+        mind.observe(text, session_id="s").records[0].id
+        for text in ("Ada moved to Kars.", "The rent is 900 euros.", "The bakery opens at six.")
+    ]
+    mind.observe("Bob moved to Van.", session_id="t")
+    found = [
+        (each.source, each.target) for record in ids for each in mind.graph.edges(record)
+        if each.kind == "followed_by"
+    ]
+    assert sorted(set(found)) == [(ids[0], ids[1]), (ids[1], ids[2])]
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+CONVERSATION = [
+    "Hi there!", "I live in Paris.", "I'm a nurse.", "I'm a nurse.", "I moved to Berlin.",
+    "Ada called. She is in Kars.", "She likes the old town.", "What do you think?",
+    "I prefer tea over coffee.", "The staging server uses port 8080.",
+    "Actually, the staging server uses port 8443.", "I will visit Ada tomorrow.",
+    "The cafe opens at nine.", "I am FURIOUS!!! The production server is DOWN!",
+    "Bob met Ada in Kars.", "Ben Ankara'da yaşıyorum.", "tamam", "Yarın Kars'a gideceğim",
+]  # fmt: skip
+
+
+def shape(result: spector.ObserveResult) -> Any:
+    out = result.to_dict()
+    for name in ("entry_id", "elapsed_ms"):
+        del out[name]
+    return out
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+def test_a_batch_equals_single_calls(session: str | None) -> None:
+    made = []
+    for many in (False, True):
+        with spector.open(
+            ":memory:", embedder=FakeEmbedder(dim=64), clock=ManualClock(DAY)
+        ) as memory:
+            if many:
+                results = memory.observe_many(CONVERSATION, session_id=session, user_id="u")
+            else:
+                results = [
+                    memory.observe(each, session_id=session, user_id="u") for each in CONVERSATION
+                ]
+            assert memory.check().ok
+            state = [] if session is None else [
+                (each.id, each.text) for each in memory.session(session, user_id="u").buffer.entries
+            ]
+            made.append((
+                [shape(each) for each in results], [each.to_dict() for each in memory.records()],
+                sorted(map(str, memory.graph.edges())) if hasattr(memory.graph, "all") else None,
+                state,
+            ))  # fmt: skip
+    for one, other in zip(made[0][0], made[1][0], strict=True):
+        assert one == other
+    assert made[0][1:] == made[1][1:]
+
+
+def test_a_batch_is_one_embedding_call_and_one_commit(
+    store_path: Path, clock: ManualClock
+) -> None:
+    embedder = FakeEmbedder(dim=64)
+    with spector.open(store_path, embedder=embedder, clock=clock) as memory:
+        before, calls = memory._parts.series.moment(), len(embedder.calls)
+        memory.observe_many(f"Person{n} lives in Town{n}." for n in range(200))
+        assert len(embedder.calls) - calls == 1
+        head = memory._parts.store.head
+        assert len(texts(memory)) == 200
+        assert memory._parts.series.moment() > before
+        assert head.change_seq == memory._parts.series.moment()
+    with spector.open(store_path, embedder=embedder, clock=clock) as memory:
+        assert len(texts(memory)) == 200
+        assert memory.check().ok
+
+
+def test_progress_and_bad_messages_of_a_batch(clock: ManualClock) -> None:
+    config = Config(observe=ObserveConfig(batch=4))
+    with spector.open(
+        ":memory:", embedder=FakeEmbedder(dim=64), clock=clock, config=config
+    ) as memory:
+        seen: list[tuple[int, int | None]] = []
+        memory.observe_many(
+            [f"Person{n} lives in Town{n}." for n in range(10)],
+            progress=lambda done, total: seen.append((done, total)),
+        )
+        assert seen == [(4, 10), (8, 10), (10, 10)]
+        with pytest.raises(spector.InvalidInputError) as error:
+            memory.observe_many(["Ann lives in Oslo.", *["ok"] * 4, {"content": 7}])
+        assert "first 4 are observed" in "".join(error.value.__notes__)
+        assert "Ann lives in Oslo." in texts(memory)
+        with pytest.raises(spector.InvalidInputError, match="observe_many"):
+            memory.observe_many("one text")
+
+
+def test_a_failing_embedder_leaves_nothing(clock: ManualClock) -> None:
+    embedder = FailingEmbedder(64, fail_from=0)
+    with spector.open(":memory:", embedder=embedder, clock=clock) as memory:
+        with pytest.raises(EmbeddingError):
+            memory.observe("I live in Paris.", session_id="s")
+        assert not list(memory.records())
+        assert len(memory.session("s").buffer) == 0
+
+
+# -- several writers -------------------------------------------------------------------------------
+
+
+def test_a_writer_that_comes_in_between_is_seen(mind: Memory) -> None:
+    """Between the look at the neighbours and the commit, another call says the same."""
+    comparer = mind._parts.observing._observer()._comparer
+    before = comparer.candidates
+    done: list[str] = []
+
+    def between(*args: Any, **kwargs: Any) -> Any:
+        found = before(*args, **kwargs)
+        if not done:
+            done.append("once")
+            mind.remember("I'm a nurse.", metadata={"by": "another"})
+        return found
+
+    comparer.candidates = between  # type: ignore[method-assign]
+    result = mind.observe("I'm a nurse.")
+    assert result.units[0].action == "reinforce"
+    assert texts(mind) == ["I'm a nurse."]
+
+
+def test_many_threads_observe_at_once(store_path: Path) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(dim=64)) as memory:
+        errors: list[BaseException] = []
+
+        def run(user: int) -> None:
+            try:
+                for n in range(12):
+                    memory.observe(f"I live in Town{n}.", user_id=f"u{user}", session_id="s")
+                    memory.observe("I'm a nurse.", user_id=f"u{user}", session_id="s")
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert errors == []
+        for user in range(4):
+            held = texts(memory, user_id=f"u{user}", include=[])
+            assert sorted(held) == ["I live in Town11.", "I'm a nurse."]
+            (nurse,) = [
+                each for each in memory.records(user_id=f"u{user}", tiers="episodic")
+                if "nurse" in each.text
+            ]
+            assert nurse.access_count == 11
+        assert memory.check().ok
+
+
+# -- erasure ---------------------------------------------------------------------------------------
+
+
+def test_a_purge_reaches_everything_that_observing_made(
+    store_path: Path, clock: ManualClock
+) -> None:
+    with spector.open(store_path, embedder=FakeEmbedder(dim=64), clock=clock) as memory:
+        result = memory.observe(
+            "Zebulon called from Quixville. He is in Xanadu.", session_id="s", user_id="u"
+        )
+        memory.observe("I live in Kars.", session_id="s", user_id="u")
+        report = memory.forget(result.records[0].id, purge=True, verify=True)
+        assert report.receipt is not None
+        assert report.receipt.verification is not None
+        assert report.receipt.verification.ok, str(report.receipt)
+        session = memory.session("s", user_id="u")
+        seen = [each.content for each in session.sensory.drain()]
+        seen += [each.text for each in session.buffer.entries]
+        assert not any("Zebulon" in each for each in seen)
+        assert memory.entities.find("Zebulon") == []
+    for path in store_path.rglob("*"):
+        if path.is_file():
+            assert b"Zebulon" not in path.read_bytes(), path
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+
+def test_a_session_observes_within_its_scopes(mind: Memory) -> None:
+    with mind.session("s", user_id="u", agent_id="a") as session:
+        record = session.observe("Ada called from work.").records[0]
+        assert (record.user_id, record.agent_id, record.session_id) == ("u", "a", "s")
+        assert session.observe("She is in Kars.").records[0].text == "She [Ada] is in Kars."
+        with pytest.raises(spector.InvalidInputError, match="user_id"):
+            session.observe("I live in Kars.", user_id="other")
+        session.observe("I love my new job at Acme, it is wonderful!")
+        assert session.mood is not None
+        assert session.mood > 0
+        assert [each.text for each in session.buffer.entries][-1].startswith("I love")
+        session.observe("sounds good")
+        assert session.stats()["observed"] == 4
+    with pytest.raises(spector.SpectorError):
+        session.observe("I live in Kars.")
+
+
+def test_two_users_in_two_threads_share_nothing(mind: Memory) -> None:
+    def run(user: str, place: str) -> None:
+        try:
+            with mind.session("s", user_id=user) as session:
+                for n in range(40):
+                    session.observe(f"{place}{n} is a town near {place}.")
+                    assert all(place in each.text for each in session.buffer.entries)
+        except BaseException as error:
+            errors.append(error)
+
+    errors: list[BaseException] = []
+    threads = [
+        threading.Thread(target=run, args=each) for each in (("u", "Kars"), ("v", "Oslo"))
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert errors == []
+    owner = {each.id: each.user_id for each in mind.records()}
+    for record in list(mind.records()):
+        for edge in mind.graph.edges(record.id):
+            assert owner[edge.source] == owner[edge.target]
