@@ -243,11 +243,7 @@ def _make_parts(
         forgetting=Forgetting(listing, forgetter, keeper),
         knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
         promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
-        series=series, observing=Observing(ObserveParts(
-            series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
-            session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
-            embedder=embedder, scorer=importance, clock=checked, config=config,
-        )),
+        series=series, observing=_observing(context, series, searcher, changer, sessions),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
@@ -261,6 +257,18 @@ def _writer(
         context, expect=searcher.expect, note_writes=note_writes,
         settler=Settling(Neighbours(searcher), context.config.observe),
     )
+
+
+def _observing(
+    context: WriteContext, series: SeriesWriter, searcher: Searcher, changer: Changer,
+    sessions: Sessions,
+) -> Observing:
+    return Observing(ObserveParts(
+        series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
+        session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
+        embedder=context.embedder, scorer=context.importance, clock=context.clock,
+        config=context.config,
+    ))  # fmt: skip
 
 
 def _sessions(
