@@ -53,7 +53,7 @@ from spector.records import Purged
 from spector.search import Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
 from spector.session import Keeping, SessionKey, Sessions, SessionTools
-from spector.sleep import ReflectDaemon, Sleeper, WriteSignal
+from spector.sleep import ReflectDaemon, Sleeper, Tools, WriteSignal
 from spector.store.catalog import ANYBODY
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
@@ -188,10 +188,7 @@ def _make_parts(
     store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
     finder = Finder(router, checked)
     kernel = ParallelKernel(single := store.kernel, threads)
-    # past the cache, whose place is for cues
-    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-    embed = None if model is None else partial(embedded, model)
-    searcher = Searcher(router, kernel, single, config, embed=embed)
+    searcher = Searcher(router, kernel, single, config, embed=_uncached(embedder))
     access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
     keeper = Keeper(router, config, checked, [
         searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder),
@@ -216,7 +213,10 @@ def _make_parts(
         operations=operations,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
-    sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter)
+    extractor = ConceptExtractor(context, knowledge)
+    promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
+    tools = Tools(extractor.extract_concepts, promoter.promotions)
+    sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools)
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
         context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
@@ -241,8 +241,7 @@ def _make_parts(
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper),
-        knowledge=knowledge, extractor=ConceptExtractor(context, knowledge),
-        promoter=ConceptPromoter(context, knowledge, restate=updater.restate),
+        knowledge=knowledge, extractor=extractor, promoter=promoter,
         series=series, observing=_observing(context, series, searcher, changer, sessions),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
@@ -306,15 +305,21 @@ def _operations(
     return operations
 
 
+def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | None:
+    """Embeds past the cache, whose place is for cues."""
+    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+    return None if model is None else partial(embedded, model)
+
+
 def _sleeper_of(
     context: WriteContext, calls: Calls, access: Access, keeper: Keeper,
-    knowledge: KnowledgeWriter, forgetter: Forgetter,
+    knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools,
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
     return Sleeper(
         calls, context.router, context.config, context.clock, ensure=access.ensure,
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
-        writer=UnitWriter(context, knowledge), turn=threading.Lock(),
+        writer=UnitWriter(context, knowledge), tools=tools, turn=threading.Lock(),
         forget=partial(_forget_made, forgetter),
     )
 

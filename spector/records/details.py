@@ -179,8 +179,12 @@ class Described:
 
     @property
     def summary(self) -> str | None:
-        """What a context says of it where it has no room; None for most."""
-        return None if self.details is None else self.details.summary
+        """What a context says of it where it has no room; None for most.
+
+        Of a consolidated memory that is short its words are the summary.
+        """
+        stored = None if self.details is None else self.details.summary
+        return stored or (self.said if self.consolidated else None)
 
     @property
     def sub_tier(self) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from spector.sleep.daemon import ReflectDaemon, WriteSignal
+from spector.sleep.night import Tools
 from spector.sleep.sleeper import Sleeper
 
 __all__ = [
     "ReflectDaemon",
     "Sleeper",
+    "Tools",
     "WriteSignal",
 ]

@@ -11,7 +11,7 @@ from typing import Any, Final
 from spector.config import Config
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
-from spector.sleep.night import DAY_MS, Night
+from spector.sleep.night import DAY_MS, Night, Tools
 from spector.sleep.state import SleepState
 from spector.sleep.steps import STEPS
 from spector.write import Unit, UnitWriter
@@ -99,13 +99,14 @@ class Cycle:
     """
 
     def __init__(
-        self, config: Config, survey: Surveyor, writer: UnitWriter, *,
+        self, config: Config, survey: Surveyor, writer: UnitWriter, tools: Tools, *,
         upkeep: Callable[[], ReflectReport], seal: Callable[[], int],
         must_stop: Callable[[], bool], progress: Progress | None = None,
     ) -> None:
         self._config = config
         self._survey = survey
         self._writer = writer
+        self._tools = tools
         self._upkeep = upkeep
         self._seal = seal
         self._must_stop = must_stop
@@ -128,7 +129,7 @@ class Cycle:
                 leaves no trace.
         """
         started, self._note = time.perf_counter(), note
-        night = Night(self._config, self._survey, state, named=named, dry=dry_run)
+        night = Night(self._config, self._survey, state, self._tools, named=named, dry=dry_run)
         before, finished = self._counts(night), True
         try:
             for n, name in enumerate(steps):
@@ -194,7 +195,7 @@ class Cycle:
         night.state.note(unit.state)
         night.state.cursor = max(night.state.cursor, unit.cursor)
         done = self._writer.commit(unit, night.state.cycle, night.state.row(), self._note)
-        if len(done):
+        if done.is_committed:
             self._note = None
         night.made += len(done.made)
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])

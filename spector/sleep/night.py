@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from spector.config import Config, SleepConfig
 from spector.kernel.contract import Curve, retained
+from spector.knowledge.induction import Extracted
 from spector.layout import Category, Flag, TierCode
 from spector.search import NO_END, Strengths, Surveyor
 from spector.sleep.state import SleepState
-from spector.write import Unit, differences
+from spector.write import Promotion, Unit, differences
 
-__all__ = ["DAY_MS", "NO_END", "Mask", "Night", "Rows", "Units", "batches", "has_flag"]
+__all__ = [
+    "DAY_MS", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools", "Units",
+    "batches", "has_flag",
+]
 
 #: the units of a step, and at its end the fields of the state that change with it
 Units: TypeAlias = Generator[Unit, None, dict[str, Any] | None]
@@ -34,6 +38,16 @@ _TIERS: Final = {each.name.lower(): int(each) for each in TierCode}
 _TIER_NAMES: Final = {code: name for name, code in _TIERS.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Parts of the write path that do a step's work in commits of their own."""
+
+    #: concepts that the first memories after an id name
+    extract_concepts: Callable[[int, int], Extracted]
+    #: patterns that may become concepts
+    promotions: Callable[[], Iterator[Promotion]]
+
+
 @dataclass(slots=True)
 class Night:
     """One cycle. All its units act at ``started_ms``, also those of a later call."""
@@ -41,6 +55,7 @@ class Night:
     config: Config
     survey: Surveyor
     state: SleepState
+    tools: Tools
     #: the cycle was asked for step by step
     named: bool = False
     #: nothing is written: what units would change is changed here only

@@ -24,6 +24,7 @@ from spector.records import CompactionReport, ReflectReport
 from spector.search import Surveyor
 from spector.sleep.cycle import LAST, Cycle, Progress, begin, named_steps, note_of
 from spector.sleep.maintenance import reflect_once
+from spector.sleep.night import Tools
 from spector.sleep.state import SleepState
 from spector.sleep.undo import undo
 from spector.tiers import TierRouter
@@ -50,7 +51,7 @@ class Sleeper:
         self, calls: Calls, router: TierRouter, config: Config, clock: Clock, *,
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
-        survey: Surveyor, writer: UnitWriter, turn: AbstractContextManager[Any],
+        survey: Surveyor, writer: UnitWriter, tools: Tools, turn: AbstractContextManager[Any],
         forget: Callable[[Sequence[int]], None],
     ) -> None:
         self._calls = calls
@@ -61,6 +62,7 @@ class Sleeper:
         self._empty_caches = empty_caches
         self._survey = survey
         self._writer = writer
+        self._tools = tools
         self._turn = turn
         self._forget = forget
         self._interrupted = False
@@ -97,7 +99,7 @@ class Sleeper:
             return self._interrupted or (ends is not None and time.monotonic() >= ends)
 
         cycle = partial(
-            Cycle, self._config, self._survey, self._writer, upkeep=self._maintain,
+            Cycle, self._config, self._survey, self._writer, self._tools, upkeep=self._maintain,
             seal=lambda: seal_finished(self._router, now_ms), progress=progress,
         )
         resumable = named is None or list(named) == state.recent.get("steps")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import InvalidInputError
-from spector.knowledge import Changes
+from spector.knowledge import Changes, KnowledgeReader
 from spector.records import ReflectReport, StepReport
 from spector.search import Strengths, Surveyor
 from spector.sleep.state import SleepState
@@ -106,6 +106,9 @@ class _Undo:
         if rows[0]["what"] == "edge":
             yield Unit(decide=lambda reader, now_ms: _without_edges(rows))
             return
+        if rows[0]["what"] == "dropped":
+            yield Unit(decide=lambda reader, now_ms: _with_dropped(reader, rows))
+            return
         values = {row["record_id"]: row["before"] for row in rows}
         tier = rows[0]["before"].get("tier")
         yield Unit(
@@ -151,8 +154,8 @@ def _kind(row: dict[str, Any]) -> str:
         return "none"
     if "packed" in row["before"]:
         return "packed"
-    if row["what"] == "edge":
-        return "edge"
+    if row["what"] in ("edge", "dropped"):
+        return str(row["what"])
     tier = row["before"].get("tier")
     return "value" if tier is None else f"tier {tier[0]}"
 
@@ -160,6 +163,22 @@ def _kind(row: dict[str, Any]) -> str:
 def _is(row: Any, name: str, value: Any) -> bool:
     """Whether a stored number is this one; it may have fewer digits than what was noted."""
     return bool(row[name] == row.dtype[name].type(value))
+
+
+def _with_dropped(reader: KnowledgeReader, rows: Sequence[dict[str, Any]]) -> Changes:
+    """Edges and pairs that the cycle dropped, where both ends still live."""
+    changes, values = Changes(), [row["before"] for row in rows]
+    living = reader.owners({end for each in values for end in (each["a"], each["b"])})
+    for each in values:
+        if each["a"] not in living or each["b"] not in living:
+            continue
+        if each["kind"] == "pair":
+            changes.put("link", **each)
+        else:
+            ends = {"source_id": each["a"], "target_id": each["b"]}
+            rest = {name: value for name, value in each.items() if name not in ("a", "b")}
+            changes.put("edge", **ends, **rest, note=None)
+    return changes
 
 
 def _without_edges(rows: Sequence[dict[str, Any]]) -> Changes:

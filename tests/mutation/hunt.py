@@ -31,7 +31,7 @@ _LIFE: Final = "tests/model/test_model.py::test_a_short_life_is_as_the_model_say
 _REPLACED: Final = ("tests/store/test_scan_index_files.py::"
                     "test_compaction_replaces_the_index_and_an_empty_partition_takes_its_own_along")
 _SMALL: Final = "tests/store/test_unnoticed.py"
-_NIGHTS: Final = ("tests/sleep/test_nights.py",)
+_NIGHTS: Final = ("tests/sleep/test_nights.py", "tests/sleep/test_steps.py")
 _CHECKS: Final = ("tests/store/test_invariants.py", "tests/store/test_damage.py",
                   "tests/store/test_check_sectors.py", "tests/store/test_check_beside.py",
                   "tests/store/test_hidden.py")
@@ -346,6 +346,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/sleep/night.py": _NIGHTS,
     "spector/sleep/protection.py": _NIGHTS,
     "spector/sleep/state.py": _NIGHTS,
+    "spector/sleep/steps/compressing.py": _NIGHTS,
+    "spector/sleep/steps/gathering.py": _NIGHTS,
+    "spector/sleep/steps/graph.py": _NIGHTS,
+    "spector/sleep/steps/learning.py": _NIGHTS,
     "spector/sleep/steps/forgetting.py": _NIGHTS,
     "spector/sleep/steps/strengths.py": _NIGHTS,
     "spector/sleep/steps/tiers.py": _NIGHTS,

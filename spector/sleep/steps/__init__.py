@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from spector.sleep.night import Night, Units
+from spector.sleep.steps.compressing import compress
 from spector.sleep.steps.forgetting import forget
+from spector.sleep.steps.gathering import consolidate
+from spector.sleep.steps.graph import graph
+from spector.sleep.steps.learning import extract
 from spector.sleep.steps.strengths import decay, emotion, rehearse, replay
 from spector.sleep.steps.tiers import demote, expire, promote
 
@@ -18,5 +22,6 @@ Step: TypeAlias = Callable[[Night, int], Units]
 #: by name; sealing and upkeep are mechanics of the files, which have no plan
 STEPS: Final[Mapping[str, Step]] = {
     "decay": decay, "emotion": emotion, "replay": replay, "promote": promote, "demote": demote,
-    "rehearse": rehearse, "expire": expire, "forget": forget,
+    "rehearse": rehearse, "expire": expire, "compress": compress, "extract": extract,
+    "consolidate": consolidate, "graph": graph, "forget": forget,
 }

@@ -10,6 +10,7 @@ from spector.layout import Flag, TierCode
 from spector.search import Strengths
 from spector.sleep.night import RETIRED, Mask, Night, Rows, Units, batches, has_flag
 from spector.sleep.protection import AT_REST
+from spector.sleep.steps.learning import patterns
 from spector.write import Unit
 
 __all__ = ["demote", "expire", "promote", "retiring"]
@@ -42,6 +43,7 @@ def promote(night: Night, cursor: int) -> Units:
         spared = {}
     if spared:
         yield Unit(skipped=spared)
+    yield from patterns(night)
     return None
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.clock import to_ms
 from spector.knowledge import Changes, KnowledgeReader, New
 from spector.layout import MUTABLE_DTYPE, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord
@@ -61,6 +62,9 @@ class Unit:
     skipped: Mapping[str, int] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
     fallback: bool = False
+    #: memories that a part of the write path has changed or made for it, in commits of its own
+    noted: Sequence[int] = ()
+    made_before: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ class Done:
 
     changed: tuple[int, ...] = ()
     made: tuple[MemoryRecord, ...] = ()
+    #: whether there was anything to commit
+    is_committed: bool = False
 
     def __len__(self) -> int:
         return len(self.changed) + len(self.made)
@@ -99,20 +105,22 @@ class UnitWriter:
             changes = Changes() if unit.decide is None else unit.decide(reader, now_ms)
             if alter is not None and unit.ids:
                 work.look(alter)
-            if changes or work.ids:
+            if changes or work.ids or unit.made_before:
                 if cycle is not None:
                     ordinal = reader.last_ordinal(cycle) + 1
                     if note is not None:
                         _begin(changes, cycle, ordinal, note)
                         ordinal += 1
-                    work.note(changes, cycle, ordinal)
+                    work.note(changes, cycle, ordinal, reader)
+                work.is_committed = True
                 changes.put("sleep_state", **state)
             return changes
 
         made = self._knowledge.commit(decide, unit.prepared, also=work.stage, counts=False)
         if unit.to_tier is not None and work.ids:
             self._parts.speakers.forget()
-        return Done(tuple(work.ids), tuple(made.records.values()))
+        changed = dict.fromkeys([*work.ids, *unit.noted, *unit.made_before])
+        return Done(tuple(changed), tuple(made.records.values()), work.is_committed)
 
     def put_state(
         self, state: Mapping[str, Any], *, drop_before: int = 0, drop: int | None = None
@@ -144,6 +152,7 @@ class _Work:
         self._store = store
         self._unit = unit
         self.ids: list[int] = []
+        self.is_committed = False
         self._rows: NDArray[np.void] = np.zeros(0, STRENGTH_DTYPE)
         self._before: NDArray[np.void] = np.zeros(0, STRENGTH_DTYPE)
         self._blocks: list[bytes] = []
@@ -166,7 +175,9 @@ class _Work:
             out[1]["tier"] = self._unit.to_tier
         return out
 
-    def note(self, changes: Changes, cycle: int, ordinal: int) -> None:
+    def note(
+        self, changes: Changes, cycle: int, ordinal: int, reader: KnowledgeReader
+    ) -> None:
         """Add the rows by which a cycle can be undone."""
         what = self._unit.what
         if self._unit.packed and self.ids:
@@ -187,6 +198,15 @@ class _Work:
                         what="made", before=compact_json(
                             {"text": text_mark(self._unit.prepared[n].text)}
                         ))  # fmt: skip
+            ordinal += 1
+        made = self._parts.finder
+        for each in self._unit.made_before:
+            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=each, what="made",
+                        before=compact_json({"text": text_mark(made.get(each).text)}))  # fmt: skip
+            ordinal += 1
+        for values in _dropped(changes, reader):
+            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=values["a"],
+                        what="dropped", before=compact_json(values))  # fmt: skip
             ordinal += 1
         for table, row in list(changes.puts):
             if table.name == "edge" and not isinstance(row["source_id"], New):
@@ -226,6 +246,29 @@ class _Work:
                 tx, row, encoded.images, row.event_ms, with_flag(row.mutable, Flag.TOMBSTONE)
             )
             catalog_rows.update_row(tx.connection, row, after)
+
+
+def _dropped(changes: Changes, reader: KnowledgeReader) -> list[dict[str, Any]]:
+    """Edges and pairs that a unit drops, as numbers and names of kinds; notes are not kept."""
+    edges = [key for table, key in changes.drops if table.name == "edge"]
+    known = reader.edges({key[0] for key in edges}, direction="out") if edges else []
+    wanted = {tuple(key) for key in edges}
+    out: list[dict[str, Any]] = [
+        {
+            "a": each.source, "kind": each.kind, "b": each.target, "weight": each.weight,
+            "confidence": each.confidence, "origin": each.origin,
+            "created_ms": 0 if each.created_at is None else to_ms(each.created_at),
+        }
+        for each in known if (each.source, each.kind, each.target) in wanted
+    ]  # fmt: skip
+    pairs = [key for table, key in changes.drops if table.name == "link" and key[1] == "pair"]
+    rows = reader.links("pair", a={key[0] for key in pairs}) if pairs else []
+    wanted = {(key[0], key[2]) for key in pairs}
+    out += [
+        {"a": row["a"], "kind": "pair", "b": row["b"], "n": row["n"], "t_ms": row["t_ms"]}
+        for row in rows if (row["a"], row["b"]) in wanted
+    ]
+    return out
 
 
 def _begin(changes: Changes, cycle: int, ordinal: int, note: Mapping[str, Any]) -> None:

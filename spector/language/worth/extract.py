@@ -1,0 +1,47 @@
+"""A short extract of texts: the sentences that say most, in the order in which they stood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from spector.language.words import plain
+from spector.language.worth.density import content_density
+
+__all__ = ["extract_of", "sentences_of"]
+
+_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*[\"'”’)\]]*")
+_MOST: Final = 400
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, without what is empty."""
+    found = [each.group().strip() for each in _SENTENCE.finditer(text)]
+    return [each for each in found if any(c.isalnum() for c in each)]
+
+
+def extract_of(
+    texts: Sequence[str], most: int, cost: Callable[[str], int], *,
+    worth: Callable[[str], float] = content_density,
+) -> str:
+    """Sentences of texts that say most, without repetition; "" if none fits.
+
+    Args:
+        most: what the extract may cost. cost: of a text, as its tokens.
+        worth: of a sentence; of equal ones the earlier is taken.
+    """
+    sentences: list[str] = []
+    seen: set[str] = set()
+    for text in texts:
+        for sentence in sentences_of(text):
+            known = plain(sentence).strip(" .!?")
+            if known not in seen:
+                seen.add(known)
+                sentences.append(sentence)
+    order = sorted(range(len(sentences[:_MOST])), key=lambda n: (-worth(sentences[n]), n))
+    chosen: list[int] = []
+    for n in order:
+        if cost(" ".join(sentences[at] for at in sorted([*chosen, n]))) <= most:
+            chosen.append(n)
+    return " ".join(sentences[n] for n in sorted(chosen))

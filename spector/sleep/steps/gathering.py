@@ -1,0 +1,242 @@
+"""Consolidation: memories that belong together become one theme, and stay what they are."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.clock import from_ms
+from spector.knowledge import Changes, KnowledgeReader, New, encode
+from spector.language.cues import need_gate
+from spector.language.worth import content_density, extract_of
+from spector.layout import Category, Flag, TierCode
+from spector.providers import estimated_tokens
+from spector.search import Strengths, Words
+from spector.sleep.night import Mask, Night, Rows, Units, has_flag
+from spector.write import Prepared, Unit
+
+__all__ = ["consolidate"]
+
+#: memories that are compared with one another in a cycle, newest first
+_MOST: Final = 500
+#: likeness from which memories without a common session may be of one theme
+_ALIKE: Final = 0.6
+#: share of a derived memory's weight
+_DERIVED: Final = 0.8
+#: memories of one theme at most
+_MOST_SOURCES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Memories of one theme, the ids ascending, and their words."""
+
+    ids: tuple[int, ...]
+    rows: Rows
+    words: Mapping[int, Words]
+    vectors: Mapping[int, NDArray[np.float32]]
+    user: str | None
+
+
+def consolidate(night: Night, cursor: int) -> Units:
+    """Clusters of episodes become themes of the semantic tier, each derived from its sources.
+
+    Linked are memories of a user with a common entity, or of one category and about as important,
+    that are alike or of one session.
+    """
+    rows = _eligible(night)
+    if not len(rows):
+        return None
+    with night.survey.knowledge() as reader:
+        rows = rows[~np.isin(rows["id"], _merged(reader, rows["id"].tolist()))]
+        rows = rows[np.argsort(-rows["id"])][:_MOST]
+        words = night.survey.words(rows["id"].tolist())
+        rows = rows[[each in words and _says_something(words[each].text)
+                     for each in rows["id"].tolist()]]  # fmt: skip
+        entities = _entities(reader, rows["id"].tolist())
+    vectors = night.survey.vectors(rows["id"].tolist())
+    for cluster in _clusters(night, rows, vectors, entities, words):
+        if night.made >= night.sleep.new_memories:
+            yield Unit(skipped={"memories of a cycle": 1})
+            continue
+        yield _theme(night, cluster, entities)
+    return None
+
+
+def _eligible(night: Night) -> Rows:
+    rows = night.memories.rows
+    found: Rows = rows[
+        night.is_active(rows) & (rows["tier"] == int(TierCode.EPISODIC))
+        & (rows["importance"] >= np.float32(night.sleep.cluster_min_importance))
+    ]
+    return found
+
+
+def _merged(reader: KnowledgeReader, ids: Sequence[int]) -> NDArray[np.int64]:
+    """Those that a theme was made of before."""
+    edges = reader.edges(ids, direction="in", kinds=["derived_from"])
+    dreams = reader.payloads({each.source for each in edges}, "observed")
+    themes = {each for each, known in dreams.items() if known["write_source"] == "dream"}
+    return np.array(sorted({e.target for e in edges if e.source in themes}), np.int64)
+
+
+def _says_something(text: str) -> bool:
+    return need_gate(text).needed
+
+
+def _entities(reader: KnowledgeReader, ids: Sequence[int]) -> dict[int, set[int]]:
+    """Memory -> the entities that it mentions, without the persons who speak."""
+    out: dict[int, set[int]] = defaultdict(set)
+    ties = reader.links("mention", b=ids)
+    known = reader.items({each["a"] for each in ties})
+    speakers = {
+        each for each, item in known.items()
+        if item["json"].get("uri") in ("entity://person/user", "entity://person/agent")
+    }
+    for each in ties:
+        if each["a"] not in speakers:
+            out[each["b"]].add(each["a"])
+    return out
+
+
+def _clusters(
+    night: Night, rows: Rows, vectors: NDArray[np.float32], entities: Mapping[int, set[int]],
+    words: Mapping[int, Words],
+) -> list[_Cluster]:
+    """Connected groups of memories, the largest first."""
+    out = []
+    for user in np.unique(rows["user"]).tolist():
+        mine = np.flatnonzero(rows["user"] == user)
+        group = _groups(night, rows[mine], vectors[mine], entities)
+        for members in group:
+            chosen = mine[members]
+            chosen = chosen[np.argsort(rows["id"][chosen])][-_MOST_SOURCES:]
+            ids = rows["id"][chosen].tolist()
+            out.append(_Cluster(
+                tuple(ids), rows[chosen], {each: words[each] for each in ids},
+                dict(zip(ids, vectors[chosen], strict=True)), night.memories.users[user],
+            ))  # fmt: skip
+    return sorted(out, key=lambda each: (-len(each.ids), each.ids))
+
+
+def _groups(
+    night: Night, rows: Rows, vectors: NDArray[np.float32], entities: Mapping[int, set[int]]
+) -> list[list[int]]:
+    """Positions of memories that are linked, in groups of at least ``cluster_min``."""
+    parent = list(range(len(rows)))
+
+    def root(n: int) -> int:
+        while parent[n] != n:
+            parent[n] = parent[parent[n]]
+            n = parent[n]
+        return n
+
+    sessions, ids = rows["session"].tolist(), rows["id"].tolist()
+    named = night.memories.sessions
+    near = np.einsum("id,jd->ij", vectors, vectors) >= _ALIKE
+    close = np.abs(rows["importance"][:, None] - rows["importance"][None, :])
+    category = rows["category"][:, None] == rows["category"][None, :]
+    like = category & (close < night.sleep.cluster_importance)
+    for a in range(len(rows)):
+        for b in range(a):
+            together = bool(near[a, b]) or (
+                sessions[a] == sessions[b] and named[sessions[a]] is not None
+            )
+            if together and (like[a, b] or entities.get(ids[a], set()) & entities.get(
+                ids[b], set()
+            )):  # fmt: skip
+                parent[root(a)] = root(b)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for n in range(len(rows)):
+        groups[root(n)].append(n)
+    return [each for each in groups.values() if len(each) >= night.sleep.cluster_min]
+
+
+def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) -> Unit:
+    """The unit that makes a theme of a cluster."""
+    text = _text_of(night, cluster)
+    tags = sorted({tag for each in cluster.words.values() for tag in each.tags})
+    fields: dict[str, Any] = {
+        "tier": "semantic", "importance": night.sleep.theme_importance,
+        "category": Category.SUMMARY, "confidence": float(cluster.rows["confidence"].min()) / 255,
+        "event_time": _moment(cluster.rows), "user_id": cluster.user, "tags": tags[:64] or None,
+    }  # fmt: skip
+    if not text:
+        return Unit(seen=len(cluster.ids), skipped={"nothing to say": 1})
+    shared = Counter(entity for each in cluster.ids for entity in entities.get(each, ()))
+    return Unit(
+        ids=cluster.ids, alter=_originals(night), what="consolidated",
+        prepared=[Prepared(text, fields)], seen=len(cluster.ids), reason="one theme",
+        decide=_ties(cluster.ids, shared),
+    )  # fmt: skip
+
+
+def _moment(rows: Rows) -> datetime:
+    return from_ms(int(rows["event_ms"].max()))
+
+
+def _text_of(night: Night, cluster: _Cluster) -> str:
+    """The sentences of a cluster that are nearest to its centre, within the tokens of a summary."""
+    centre = sum(cluster.vectors.values())
+    order = sorted(
+        cluster.ids, key=lambda each: (-float(np.einsum("d,d->", cluster.vectors[each], centre)),
+                                       each),
+    )  # fmt: skip
+    rank = {cluster.words[each].text: n for n, each in enumerate(order)}
+    texts = [cluster.words[each].text for each in cluster.ids]
+
+    def worth(sentence: str) -> float:
+        place = min((n for text, n in rank.items() if sentence in text), default=len(rank))
+        return content_density(sentence) / (1.0 + place)
+
+    return extract_of(texts, night.sleep.summary_tokens, estimated_tokens, worth=worth)
+
+
+def _originals(night: Night) -> Callable[[Strengths], Mask]:
+    """Sources are marked as consolidated; dormant only if the config says so."""
+    rests = night.sleep.originals == "dormant"
+
+    def alter(fresh: Strengths) -> Mask:
+        rows = fresh.rows
+        before = rows["flags"].copy()
+        rows["flags"] |= int(Flag.CONSOLIDATED)
+        if rests:
+            held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE)
+            rows["flags"] = np.where(held, rows["flags"], rows["flags"] | int(Flag.DORMANT))
+        changed: Mask = rows["flags"] != before
+        return changed
+
+    return alter
+
+
+def _ties(
+    sources: Iterable[int], shared: Mapping[int, int]
+) -> Callable[[KnowledgeReader, int], Changes]:
+    """The rows of a theme: where it is from, and what it mentions."""
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes, made = Changes(), New(0)
+        living = reader.owners(list(sources))
+        if len(living) < 2:
+            return changes
+        changes.store.append(0)
+        changes.put("payload", id=made, sort="observed", json=encode("observed", {
+            "write_source": "dream", "data_source": "system", "kind": "theme",
+        }))  # fmt: skip
+        for each in sorted(living):
+            changes.put("edge", source_id=made, kind="derived_from", target_id=each,
+                        weight=_DERIVED, confidence=_DERIVED, origin="dream", created_ms=now_ms,
+                        note=None)  # fmt: skip
+        known = reader.items(shared)
+        for entity, count in sorted(shared.items()):
+            if entity in known:
+                changes.put("link", a=entity, kind="mention", b=made, n=count, t_ms=None)
+        return changes
+
+    return decide

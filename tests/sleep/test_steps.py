@@ -1,0 +1,222 @@
+"""What a night makes of what was said: summaries, themes, concepts, a smaller graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Config, Flag, Memory, ReflectReport, SleepConfig
+from tests.sleep.nights import asleep, is_dormant, pass_days
+
+
+def changed(report: ReflectReport, name: str) -> int:
+    step = report.step(name)
+    assert step is not None
+    return step.changed
+
+
+def consolidated(memory: Memory, record_id: int) -> bool:
+    return Flag.CONSOLIDATED in memory.get(record_id).flags
+
+
+def test_the_more_is_due_the_more_important_an_episode_must_be() -> None:
+    with asleep() as (memory, clock):
+        low, high = (memory.remember(f"note {n}", importance=n) for n in (0.49, 0.51))
+        rest = memory.remember_many([f"filler {n}" for n in range(48)], importance=0.1)
+        other = memory.remember("of another user", importance=0.4, user_id="b")
+        pass_days(clock, 47 / 24)
+        assert changed(memory.reflect("compress"), "compress") == 0
+        pass_days(clock, 2 / 24)
+        report = memory.reflect("compress")
+        assert changed(report, "compress") == 2
+        assert report.step("compress").skipped == {"less important": 49}  # type: ignore[union-attr]
+        assert consolidated(memory, high.id)
+        assert consolidated(memory, other.id), "another user's flood does not count"
+        assert not consolidated(memory, low.id)
+        assert memory.get(high.id).summary == high.text
+        assert memory.recall("note", k=60)
+        assert not any(is_dormant(memory, each.id) for each in rest)
+        set_importance(memory, low.id, 0.9)
+        assert changed(memory.reflect("compress"), "compress") == 0, "each is judged once"
+
+
+def set_importance(memory: Memory, record_id: int, importance: float) -> None:
+    memory.update(record_id, importance=importance)
+
+
+def test_a_long_episode_gets_a_summary_of_its_own_sentences() -> None:
+    filler = " ".join(f"Well, that is how it is, number {n}." for n in range(80))
+    text = f"{filler} Ada Lovelace moved to Kars on 3 May 2024 with 12 boxes of books. {filler}"
+    with asleep() as (memory, clock):
+        made = memory.remember(text, importance=0.9)
+        pass_days(clock, 3)
+        memory.reflect("compress")
+        found = memory.get(made.id)
+        assert found.text == text
+        assert found.summary is not None
+        assert "Ada Lovelace moved to Kars" in found.summary
+        assert len(found.summary) < len(text) / 3
+        assert memory.check().ok
+
+
+def mention(memory: Memory, record: Any, *names: str) -> None:
+    from tests.facets.test_erasure import mention as put
+
+    put(memory, record, *names)
+
+
+def test_three_memories_of_one_entity_and_session_become_a_theme(tmp_path: Path) -> None:
+    with asleep(tmp_path / "mind") as (memory, clock):
+        texts = ["Ada bought a boat in Kars", "The boat has two masts", "Ada sails on Monday"]
+        made = [memory.remember(text, session_id="s", user_id="u", tags=["sea"]) for text in texts]
+        apart = memory.remember("Ada lives elsewhere", session_id="s", user_id="v")
+        for each in (*made, apart):
+            mention(memory, each, "Ada")
+        pass_days(clock, 1)
+        report = memory.reflect("consolidate")
+        [theme] = [r for r in memory.records(tiers="semantic") if r.user_id == "u"]
+        assert changed(report, "consolidate") == 4
+        assert theme.importance == pytest.approx(0.8)
+        assert theme.category is spector.Category.SUMMARY
+        assert theme.write_source == "dream"
+        assert theme.tags == ("sea",)
+        assert all(text in theme.text for text in texts)
+        edges = memory.graph.edges(theme.id, direction="out", kinds=["derived_from"])
+        assert sorted(each.target for each in edges) == [each.id for each in made]
+        assert all(consolidated(memory, each.id) for each in made)
+        assert not any(is_dormant(memory, each.id) for each in made)
+        assert not consolidated(memory, apart.id)
+        found = {hit.id for hit in memory.recall("Ada boat", k=10, user_id="u")}
+        also = {each for hit in memory.recall("Ada boat", k=10, user_id="u") for each in hit.also}
+        assert {each.id for each in made} <= found | also
+        assert changed(memory.reflect("consolidate"), "consolidate") == 0, "once"
+        assert memory.check().ok
+        memory.reflect_undo(report.cycle)
+        assert not list(memory.records(tiers="semantic"))
+        assert not any(consolidated(memory, each.id) for each in made)
+
+
+def test_a_theme_goes_with_its_sources() -> None:
+    with asleep() as (memory, clock):
+        made = [
+            memory.remember(f"Ada likes harbour {n}", session_id="s") for n in range(3)
+        ]
+        for each in made:
+            mention(memory, each, "Ada")
+        pass_days(clock, 1)
+        memory.reflect("consolidate")
+        [theme] = memory.records(tiers="semantic")
+        report = memory.forget([each.id for each in made], purge=True, verify=True)
+        assert theme.id in report.derived
+        assert report.receipt is not None
+        assert memory.count() == 0
+
+
+def test_originals_rest_if_the_config_says_so() -> None:
+    with asleep(config=Config(sleep=SleepConfig(originals="dormant"))) as (memory, clock):
+        made = [memory.remember(f"Ada likes harbour {n}", session_id="s") for n in range(3)]
+        held = memory.remember("Ada likes harbour 9", session_id="s", pinned=True)
+        for each in (*made, held):
+            mention(memory, each, "Ada")
+        pass_days(clock, 1)
+        memory.reflect("consolidate")
+        assert all(is_dormant(memory, each.id) for each in made)
+        assert not is_dormant(memory, held.id)
+
+
+def test_small_talk_and_strangers_make_no_theme() -> None:
+    with asleep() as (memory, clock):
+        memory.remember_many(["lol ok thanks"] * 5, session_id="s")
+        memory.remember_many([f"unrelated {n * 7919} subject" for n in range(2)])
+        for user in "abc":
+            memory.remember("Ada bought a boat", user_id=user, session_id="s")
+        pass_days(clock, 1)
+        assert changed(memory.reflect("consolidate"), "consolidate") == 0
+
+
+def test_too_many_prunable_edges_are_trimmed_weakest_first_and_come_back() -> None:
+    config = Config.preset("v9")
+    with asleep(config=config) as (memory, _):
+        ids = [each.id for each in memory.remember_many([f"n {n}" for n in range(60)])]
+        pairs = [(a, b) for n, a in enumerate(ids) for b in ids[n + 1 :]][:1001]
+        for n, (a, b) in enumerate(pairs):
+            memory.graph.link(a, b, "related_to", confidence=0.2 + n / 2000)
+        memory.graph.link(ids[0], ids[1], "causes")
+        memory.graph.link(ids[2], ids[3], "contradicts")
+        before = {(e.source, e.target, e.kind): e.confidence for i in ids
+                  for e in memory.graph.edges(i)}  # fmt: skip
+        report = memory.reflect("graph")
+        after = {(e.source, e.target, e.kind) for i in ids for e in memory.graph.edges(i)}
+        gone = before.keys() - after
+        assert len([key for key in after if key[2] == "related_to"]) == 900
+        assert {key[2] for key in after} == {"related_to", "causes", "contradicts"}
+        assert max(before[key] for key in gone) < min(
+            before[key] for key in after if key[2] == "related_to"
+        )
+        memory.reflect_undo(report.cycle)
+        assert {(e.source, e.target, e.kind): e.confidence for i in ids
+                for e in memory.graph.edges(i)} == before  # fmt: skip
+
+
+def test_what_the_graph_turns_on_is_not_forgotten() -> None:
+    config = Config(sleep=SleepConfig(blast_radius=1.0))
+    with asleep(config=config) as (memory, clock):
+        dull = [memory.remember(f"hm {n}", importance=0.1) for n in range(50)]
+        for each in dull[1:]:
+            memory.graph.link(each, dull[0], "related_to")
+        pass_days(clock, 300)
+        memory.reflect(["graph", "forget"])
+        memory.reflect("forget")
+        assert not is_dormant(memory, dull[0].id)
+        assert is_dormant(memory, dull[1].id)
+
+
+def test_ten_users_share_no_theme() -> None:
+    with asleep() as (memory, clock):
+        for user in range(10):
+            for n in range(4):
+                made = memory.remember(
+                    f"user{user} Ada bought boat number {n}", user_id=f"u{user}", session_id="s"
+                )
+                mention(memory, made, "Ada")
+        pass_days(clock, 1)
+        memory.reflect()
+        themes = [r for r in memory.records() if r.write_source == "dream"]
+        assert len(themes) == 10
+        for theme in themes:
+            assert theme.user_id is not None
+            number = theme.user_id.removeprefix("u")
+            assert f"user{number} " in theme.text
+            assert not any(f"user{n} " in theme.text for n in range(10) if str(n) != number)
+
+
+def test_episodes_become_concepts_in_sleep() -> None:
+    with asleep() as (memory, clock):
+        for n in range(5):
+            made = memory.remember(f"grasped the mug, try {n}")
+            describe(memory, made, objects=["mug"], goal="grasp_mug", tool="gripper", success=True)
+        pass_days(clock, 1)
+        report = memory.reflect("extract")
+        assert changed(report, "extract") >= 1
+        mug = memory.concepts.of("mug")
+        assert mug is not None
+        assert len(mug.memory_refs["episodes"]) == 5
+        assert changed(memory.reflect("extract"), "extract") == 0
+        assert memory.check().ok
+        memory.reflect_undo(report.cycle)
+        assert memory.concepts.of("mug") is None
+
+
+def describe(memory: Memory, record: Any, **fields: Any) -> None:
+    """Keep an episode's details beside it."""
+    from spector.knowledge import Changes, encode
+
+    def decide(reader: Any, now_ms: int) -> Changes:
+        changes = Changes()
+        changes.put("payload", id=record.id, sort="episode", json=encode("episode", fields))
+        return changes
+
+    memory._parts.knowledge.commit(decide)
