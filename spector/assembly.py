@@ -50,7 +50,7 @@ from spector.providers import (
 )
 from spector.recall import Recaller
 from spector.records import Purged
-from spector.search import Listing, Neighbours, Searcher, Surveyor
+from spector.search import HotTier, Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
 from spector.session import Keeping, SessionKey, Sessions, SessionTools
 from spector.sleep import ReflectDaemon, Sleeper, Tools, WriteSignal
@@ -210,7 +210,7 @@ def _make_parts(
         searcher, listing, finder, embedder=embedder, probes=probes, clock=checked,
         config=config, profile=profile, dim=store.dim,
         has_one_user=partial(_has_one_user, router), note_use=use.note_use,
-        operations=operations,
+        operations=operations, hot=HotTier(router, finder, listing, checked, config),
     )
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
@@ -220,7 +220,7 @@ def _make_parts(
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
         context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
-        daemon.wake_now,
+        recaller, daemon.wake_now,
     )
     context.watchers.add(operations.note_gone)
     series = SeriesWriter(context, writer, note_writes=note_writes)
@@ -271,12 +271,14 @@ def _observing(
 
 
 def _sessions(
-    context: WriteContext, access: Access, keeping: Keeping, wake: Callable[[], None]
+    context: WriteContext, access: Access, keeping: Keeping, recaller: Recaller,
+    wake: Callable[[], None],
 ) -> Sessions:
     """The sessions of a memory; they hear of what is forgotten."""
     sessions = Sessions(context.clock, context.config, SessionTools(
         promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
         vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r", wake=wake,
+        associates=recaller.associates,
     ))  # fmt: skip
     context.watchers.add(sessions.forget)
     return sessions

@@ -18,7 +18,7 @@ from spector.layout import Flag
 from spector.messages import made_by, no_attribute, with_hints, with_keywords
 from spector.parts import Parts
 from spector.process import at_exit, verb
-from spector.recall import Context, RareArguments, RecallArguments, RecallOptions
+from spector.recall import Context, ContextArguments, RareArguments, RecallOptions
 from spector.records import (
     MAX_PROBLEMS,
     BackupReport,
@@ -278,7 +278,7 @@ class Memory(Verbs):
         self, cue: str | Mapping[str, Any] | None = None, *, max_tokens: int = 1000,
         k: int | None = None, tokenizer: str | Callable[[str], int] | None = None,
         layout: Layout = "compact", ids: bool = False, always: bool | Literal["pinned"] = False,
-        learn: bool = False, **recall: Unpack[RecallArguments],
+        learn: bool = False, **recall: Unpack[ContextArguments],
     ) -> Context:
         """Memories for a cue as one block of text for a prompt, within a budget of tokens.
 
@@ -286,9 +286,8 @@ class Memory(Verbs):
         JSON string: nothing remembered can end its quotation and pose as an instruction. Speaker
         and source are in each line, or said once where all lines share them. Memories that stand
         out are quoted in full (``Config.context_full``), others by the part that the cue is about.
-        Left out are those below ``Config.context_abbreviated`` or below 0.6 of the best score
-        (``cut``), repetitions, and all but two where an answer is doubtful
-        (``Config.context_sure``).
+        Left out are those below ``Config.context_abbreviated`` or 0.6 of the best score (``cut``),
+        repetitions, and all but two where an answer is doubtful (``Config.context_sure``).
 
         Args:
             max_tokens: upper limit for the whole text, by the tokenizer that counts.
@@ -301,7 +300,8 @@ class Memory(Verbs):
             always: True looks for memories even for small talk ("thanks!"), and quotes the best
                 ones even when none seems to answer. "pinned" quotes the pinned memories that pass
                 the filters before all others, newest first, in a section of their own.
-            learn: mark the memories quoted for the cue as used.
+            learn: mark the memories quoted for the cue as used. hot: True quotes the memories of
+                :meth:`hot` first. knowledge: True adds concepts that the hits bring to mind.
             **recall: any other argument of :meth:`recall`, ``options`` included.
 
         Returns:
@@ -310,7 +310,7 @@ class Memory(Verbs):
         """
         self._parts.access.ensure(write=parse_switch(learn, "learn"))
         return self._parts.recaller.context(
-            cue, max_tokens, k, tokenizer, layout, ids, always, learn, recall
+            cue, max_tokens, k, tokenizer, layout, ids, always, learn, self._foreseen(recall)
         )
 
     @verb

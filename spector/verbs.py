@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from spector.arguments import check_scope, parse_as_of, parse_switch
+from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Steps, verb
 from spector.providers import token_counter
+from spector.recall import ContextArguments
 from spector.records import Episode, MemoryRecord, ObserveResult, ReflectReport
 from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
@@ -187,6 +188,37 @@ class Verbs(Faceted):
         """
         found: ObserveResult = self.observe(text, **{**observe, "force": True, "dry_run": True})
         return found
+
+    @verb
+    def hot(
+        self, *, limit: int | None = None, user_id: Id = None, agent_id: Id = None,
+        session_id: Id = None,
+    ) -> list[MemoryRecord]:
+        """The memories that a context may quote whatever the cue, the most useful first.
+
+        They are semantic and active, of a utility of 0.8 or more, used ten times or more, and
+        recorded in the last 30 days. The choice is kept for five minutes; one that was forgotten,
+        retired or changed leaves it at once.
+
+        Args:
+            limit: ``AssociationConfig.hot_items`` (15) if None.
+            user_id, agent_id, session_id: whose memories; None restricts nothing.
+        """
+        self._parts.access.ensure()
+        items = self._parts.config.association.hot_items
+        most = items if limit is None else parse_integer(limit, "limit", 1)
+        return self._parts.recaller.hot(most, user_id, agent_id, session_id)
+
+    def _foreseen(self, recall: ContextArguments) -> ContextArguments:
+        """Arguments of a context, with the outcomes to be expected of what is perceived."""
+        given: Any = recall.get("knowledge", False)
+        if isinstance(given, bool):
+            return recall
+        found = self.graph.complete(
+            given, user_id=recall.get("user_id"), agent_id=recall.get("agent_id")
+        )
+        made: Any = {**recall, "knowledge": found}
+        return cast(ContextArguments, made)
 
     @verb
     def session(

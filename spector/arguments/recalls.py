@@ -21,8 +21,8 @@ from spector.messages import reading, shown
 
 __all__ = [
     "parse_always", "parse_as_of", "parse_budget", "parse_cue", "parse_include", "parse_intent",
-    "parse_k", "parse_kind", "parse_layout", "parse_mask", "parse_mode", "parse_mood",
-    "parse_per_session", "parse_range", "parse_sorts", "parse_valence",
+    "parse_k", "parse_kind", "parse_label", "parse_layout", "parse_mask", "parse_mode",
+    "parse_mood", "parse_per_session", "parse_range", "parse_sorts", "parse_valence",
 ]
 
 _INCLUDABLE: Final = {
@@ -217,6 +217,13 @@ def parse_mode(mode: Any) -> str | None:
     if mode is None:
         return None
     return parse_choice(mode, "mode", *_MODES)
+
+
+def parse_label(value: Any, name: str) -> str:
+    """The id of a session, user or agent, of any length."""
+    if isinstance(value, str) and value and "\0" not in value:
+        return value
+    raise InvalidInputError(f"{name} is {shown(value)}", hint="pass the id as a str")
 
 
 def parse_mood(mood: Any) -> int:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from spector.recall.context import Context, Quote
 from spector.recall.context_builder import quoted_line
-from spector.recall.options import RareArguments, RecallArguments, RecallOptions
+from spector.recall.options import (
+    ContextArguments,
+    RareArguments,
+    RecallArguments,
+    RecallOptions,
+)
 from spector.recall.reading import default_k, topic_in
 from spector.recall.recaller import Recaller
 
 __all__ = [
     "Context",
+    "ContextArguments",
     "Quote",
     "RareArguments",
     "RecallArguments",

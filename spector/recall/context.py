@@ -55,6 +55,10 @@ class Context:
             that always hold. One that says more than an instruction may be a hit as well.
         pinned: the pinned memories that are in the text whatever the cue, in a section of their
             own, newest first; of ``always="pinned"``.
+        hot: the hot memories that are in the text whatever the cue, in a section "always" that
+            takes a quarter of ``max_tokens`` at most; of ``hot=True``.
+        known: concepts and patterns that the quoted memories bring to mind, at most 8, in a section
+            at the end; of ``knowledge=True``.
         reason: why no memory is quoted for the cue.
         notes: how the cue was read, where that is not what was asked; see `HitList.notes`. And how
             many instructions were left out for want of room.
@@ -73,6 +77,8 @@ class Context:
     abstained: bool = False
     standing: tuple[Hit, ...] = field(default=(), repr=False)
     pinned: tuple[Hit, ...] = field(default=(), repr=False)
+    hot: tuple[Hit, ...] = field(default=(), repr=False)
+    known: tuple[Hit, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -99,6 +105,8 @@ class Context:
             "abstained": self.abstained, "notes": list(self.notes),
             "standing": [_identity(hit) for hit in self.standing],
             "pinned": [_identity(hit) for hit in self.pinned],
+            "hot": [_identity(hit) for hit in self.hot],
+            "known": [_identity(hit) for hit in self.known],
             "quotes": [quote.to_dict() for quote in self.quotes],
         }  # fmt: skip
 

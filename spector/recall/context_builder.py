@@ -12,8 +12,8 @@ from spector.messages import counted
 from spector.providers import TokenCounter
 from spector.recall.abstention import choose_hits
 from spector.recall.context import Context, Quote
-from spector.recall.quoting import Block, Line, line_of
-from spector.records import Hit, HitList
+from spector.recall.quoting import Block, Line, line_of, predicted, with_ending
+from spector.records import Hit, HitList, PredictedOutcome
 from spector.search.selection import CUT, quote_text, without_repeats
 
 __all__ = ["ContextBuilder", "quoted_line"]
@@ -29,6 +29,12 @@ _CHARS_PER_TOKEN: Final = 16
 #: titles of the sections
 _STANDING: Final = "standing instructions"
 _PINNED: Final = "pinned"
+_HOT: Final = "always"
+_KNOWN: Final = "known"
+#: of the budget, what hot memories may take with their heading
+_HOT_PERCENT: Final = 25
+#: lines of what is known
+_MOST_KNOWN: Final = 8
 _NO_ROOM: Final = "no room left in the budget"
 _TOO_LONG: Final = "too long"
 _BEGINNING: Final = "too long: its beginning is quoted before all others"
@@ -66,12 +72,12 @@ class ContextBuilder:
             text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
             tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
             abstained=abstained, standing=first.standing.hits, pinned=first.pinned.hits,
-            notes=first.notes,
+            hot=first.hot.hits, notes=first.notes,
         )  # fmt: skip
 
     def context(
         self, hits: HitList, cue: str | None, k: int, *, cut: float = CUT, always: bool = False,
-        rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (),
+        rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (), hot: Sequence[Hit] = (),
     ) -> Context:
         """The context of the best k of ``hits``, and what became of each.
 
@@ -80,8 +86,9 @@ class ContextBuilder:
             cut, always: see `choose_hits`.
             rules: instructions for every cue, beside ``hits.standing``.
             pinned: memories that are quoted before all others, as many as fit.
+            hot: memories that are quoted next, within a quarter of the budget.
         """
-        first = self._first((*hits.standing, *rules), pinned)
+        first = self._first((*hits.standing, *rules), pinned, hot)
         asked = bool(hits.standing)  # the cue itself is about them
         if not hits:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
@@ -109,8 +116,38 @@ class ContextBuilder:
     def _block(self, section: str = "") -> Block:
         return Block(self._layout, ids=self._ids, section=section)
 
-    def _first(self, standing: Sequence[Hit], pinned: Sequence[Hit]) -> _First:
-        """The first sections: instructions within their share, or one, and pinned memories."""
+    def with_knowledge(
+        self, found: Context, known: Sequence[Hit], predictions: Sequence[PredictedOutcome] = ()
+    ) -> Context:
+        """A context with lines of what is known at its end, as many as the budget has room for."""
+        if not (known or predictions) or not found.text:
+            return found
+        shown = {hit.id for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)}
+        block, hits = self._block(), list[Hit | None]()
+        lines = [
+            f"- prediction: {quote_text(predicted(each))}\n" for each in predictions[:_MOST_KNOWN]
+        ]
+        hits += [None] * len(lines)
+        for hit in known:
+            if hit.id not in shown and len(lines) < _MOST_KNOWN and hit.text.strip():
+                line = _line(hit, _ABBREVIATED_TOKENS, self._counter)
+                if line is not None:
+                    lines.append(block.alone(line) + "\n")
+                    hits.append(hit)
+        while lines:
+            text = with_ending(found.text, block.titled(_KNOWN, lines))
+            tokens = self._counter(text)
+            if tokens <= self._max:
+                quoted = tuple(hit for hit in hits if hit is not None)
+                return replace(found, text=text, tokens=tokens, known=quoted)
+            lines.pop()
+            hits.pop()
+        return found
+
+    def _first(
+        self, standing: Sequence[Hit], pinned: Sequence[Hit], hot: Sequence[Hit] = ()
+    ) -> _First:
+        """The first sections: instructions within their share, or one, pinned and hot memories."""
         rules = self._section(_STANDING, standing, percent=_STANDING_PERCENT, whole=True)
         if not rules.hits:
             rules = self._section(_STANDING, standing, whole=True, most=1)
@@ -118,7 +155,12 @@ class ContextBuilder:
         left = len(without_repeats([hit for hit in standing if hit.text.strip()])) - len(stands)
         notes = (f"no room for {counted(left, 'standing instruction')}",) if left else ()
         kept = [hit for hit in pinned if hit.id not in stands]
-        return _First(rules, self._section(_PINNED, kept, before=rules.text), notes)
+        first = _First(rules, self._section(_PINNED, kept, before=rules.text), notes)
+        there = {*stands, *(hit.id for hit in first.pinned.hits)}
+        left_over = [hit for hit in hot if hit.id not in there]
+        return first._replace(hot=self._section(
+            _HOT, left_over, before=first.text, percent=_HOT_PERCENT
+        ) if left_over else _NO_SECTION)  # fmt: skip
 
     def _section(
         self, title: str, hits: Sequence[Hit], *, before: str = "", percent: int = 100,
@@ -194,10 +236,11 @@ class _First(NamedTuple):
     standing: _Section
     pinned: _Section
     notes: tuple[str, ...] = ()
+    hot: _Section = _NO_SECTION
 
     @property
     def text(self) -> str:
-        return self.standing.text + self.pinned.text
+        return self.standing.text + self.pinned.text + self.hot.text
 
 
 class _Draft:
@@ -216,8 +259,11 @@ class _Draft:
         self.marks: Mapping[int, str] = {}
         self._block = block
         #: memory -> why it is not in full in the section of pinned ones, "" if it is
-        self._elsewhere = {hit.id: _BEGINNING if hit.id in first.pinned.cut else ""
-                           for hit in first.pinned.hits}  # fmt: skip
+        self._elsewhere = {
+            hit.id: _BEGINNING if hit.id in section.cut else ""
+            for section in (first.pinned, first.hot) for hit in section.hits
+        }  # fmt: skip
+        self._hot = frozenset(hit.id for hit in first.hot.hits)
         #: memories that are instructions as well, in full
         self._stands = frozenset(hit.id for hit in first.standing.hits)
         #: tokens of the words that have been counted
@@ -232,7 +278,8 @@ class _Draft:
     def consider(self, quote: Quote, reason: str) -> Quote:
         """Put a hit into the block, in full or abbreviated by its relevance, if there is room."""
         hit = quote.hit
-        if hit.id in self._elsewhere:  # where it costs nothing more
+        by_itself = not (reason and hit.id in self._hot)  # a hot one need not be about the cue
+        if hit.id in self._elsewhere and by_itself:  # where it costs nothing more
             why = self._elsewhere[hit.id]
             return replace(quote, form="abbreviated" if why else "full", reason=why)
         if not reason and not hit.text.strip():

@@ -15,6 +15,7 @@ from spector.arguments import (
     parse_include,
     parse_integer,
     parse_intent,
+    parse_label,
     parse_mask,
     parse_mode,
     parse_mood,
@@ -29,10 +30,12 @@ from spector.kernel.contract import ScoringProfile
 from spector.language.cues import Intent
 from spector.layout import Category, Modality
 from spector.messages import items_of, refuse_unknown
+from spector.records import Percept
 from spector.search.selection import CUT, SEMANTIC_CUT
 
 __all__ = [
-    "COMMON", "ParsedOptions", "RareArguments", "RecallArguments", "RecallOptions", "cut_of",
+    "COMMON", "ContextArguments", "ParsedOptions", "RareArguments", "RecallArguments",
+    "RecallOptions", "cut_of",
     "diversity_weight", "options_of", "reject_unknown_options",
 ]  # fmt: skip
 
@@ -74,6 +77,7 @@ class ParsedOptions(NamedTuple):
     sorts: frozenset[str] | None
     mode: str | None
     seed: int | None
+    near_session: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +126,7 @@ class RecallOptions:
             ``time_range``, or of the time in the cue), or "hybrid", the usual way. Fewer than three
             hits of a mode are filled up by the semantic one.
         seed: the memory from which ``mode="graph"`` begins: an id, a hit or a record.
+        near_session: memories of this session score 0.15 more, unless ``associate`` is False.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -147,6 +152,7 @@ class RecallOptions:
     sorts: Several | None = None
     mode: str | None = None
     seed: Any = None
+    near_session: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("valence", "categories", "modalities", "include", "sorts"):
@@ -187,6 +193,9 @@ class RecallOptions:
             sorts=parse_sorts(self.sorts),
             mode=parse_mode(self.mode),
             seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
+            near_session=None if self.near_session is None else parse_label(
+                self.near_session, "near_session"
+            ),
         )
 
 
@@ -213,6 +222,7 @@ class RareArguments(TypedDict, total=False):
     sorts: Several | None
     mode: str | None
     seed: Any
+    near_session: str | None
 
 
 class RecallArguments(RareArguments, total=False):
@@ -233,7 +243,16 @@ class RecallArguments(RareArguments, total=False):
     options: RecallOptions | None
 
 
-_OF_CONTEXT: Final = ("max_tokens", "tokenizer", "always", "layout", "ids")
+class ContextArguments(RecallArguments, total=False):
+    """What a context takes beside its own named arguments."""
+
+    hot: bool
+    knowledge: bool | Percept
+
+
+_OF_CONTEXT: Final = (
+    "max_tokens", "tokenizer", "always", "layout", "ids", "hot", "knowledge",
+)  # fmt: skip
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
 

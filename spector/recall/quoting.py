@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from spector.config import Layout
-from spector.records import Hit
+from spector.records import Hit, PredictedOutcome
 from spector.search.selection import label, origin_beside
 
-__all__ = ["Block", "Line", "line_of"]
+__all__ = ["Block", "Line", "line_of", "predicted", "with_ending"]
 
 _OPEN: Final = "<memories>\n"
 _END: Final = "</memories>\n"
@@ -114,6 +114,10 @@ class Block:
         shown = "".join(map(self._page.apart, lines))
         return self._page.title(title) + shown if shown else ""
 
+    def titled(self, title: str, lines: Iterable[str]) -> str:
+        """Lines as they are under a title of their own."""
+        return self._page.title(title) + "".join(lines)
+
     def alone(self, line: Line) -> str:
         """A line that stands for itself, with its date."""
         return self._page.apart(line).rstrip("\n")
@@ -145,6 +149,18 @@ class Block:
         common = _common(lines)
         body = self._page.body(lines, common)
         return "".join((self._page.heading(common), self._section, *body, _END))
+
+
+def with_ending(text: str, more: str) -> str:
+    """The text of a block with lines more before its end."""
+    return text.removesuffix(_END) + more + _END
+
+
+def predicted(outcome: PredictedOutcome) -> str:
+    """An outcome that is to be expected, in words."""
+    came = "open" if outcome.success is None else "success" if outcome.success else "failure"
+    goal = f" for {outcome.goal}" if outcome.goal else ""
+    return f"{outcome.tool}{goal}: {came} (confidence {outcome.confidence:.2f})"
 
 
 class _Common(NamedTuple):

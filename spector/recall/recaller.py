@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -48,6 +48,7 @@ from spector.recall.merging import DEPTH, merge_answers
 from spector.recall.noting import note_context, note_recall
 from spector.recall.options import (
     COMMON,
+    ContextArguments,
     RareArguments,
     RecallArguments,
     cut_of,
@@ -56,8 +57,8 @@ from spector.recall.options import (
     reject_unknown_options,
 )
 from spector.recall.reading import default_k, read_cue, topic_in
-from spector.records import Hit, HitList
-from spector.search import Listing, Searcher
+from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
+from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
 from spector.search.evidence import Probes
 from spector.search.view import (
     Cue,
@@ -98,6 +99,7 @@ class Recaller:
         self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
         probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
         has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations,
+        hot: HotTier,
     ) -> None:
         self._searcher = searcher
         self._listing = listing
@@ -111,6 +113,7 @@ class Recaller:
         self._has_one_user = has_one_user
         self._note_use = note_use
         self._operations = operations
+        self._hot_tier = hot
 
     def recall(self, *args: Any, **selecting: Any) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent."""
@@ -124,8 +127,7 @@ class Recaller:
         self, cue: Any, vector: ArrayLike | None, k: Any, as_of: Any, kind: Any, profile: Any,
         selective: Any, learn: bool, options: Any, rare: RareArguments, **selecting: Any,
     ) -> HitList:
-        """The k memories that should come to mind, best first, k and more; see ``Memory.recall``.
-        """
+        """The memories that should come to mind, best first; see ``Memory.recall``."""
         parsed = options_of(options, rare).parsed
         text, notes = parse_cue(cue, self._config)
         selection = self._listing.select(selecting, "recall")
@@ -171,6 +173,7 @@ class Recaller:
             modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
             exact=parsed.exact, lexical=parsed.lexical, tuning=tuning,
             associate=_associates(parsed.associate, weights),
+            near=None if parsed.associate is False else parsed.near_session,
             expand=tuning.expand if parsed.expand is None else parsed.expand,
             sorts=parsed.sorts,
         )
@@ -208,7 +211,7 @@ class Recaller:
 
     def _context(
         self, cue: Any, max_tokens: Any, k: Any, tokenizer: Any, layout: Any, ids: Any,
-        always: Any, learn: bool, recall: RecallArguments,
+        always: Any, learn: bool, recall: ContextArguments,
     ) -> Context:
         reject_unknown_options(recall)
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
@@ -220,6 +223,7 @@ class Recaller:
         wanted = parse_k(k, self._config, default_k(topic, 20))
         ever = parse_always(always)
         pinned = self._pinned(budget, recall) if ever == "pinned" else ()
+        wants_hot = parse_switch(recall.get("hot", False), "hot")
         small_talk = None if text is None or (decision := need_gate(text)).needed else decision
         if ever is not True and small_talk is not None:
             return builder.empty(skip_reason(small_talk), abstained=True, pinned=pinned)
@@ -231,16 +235,19 @@ class Recaller:
         found = builder.context(
             hits, text if topic is None else topic.text or text, wanted, cut=cut,
             always=ever is True, rules=() if small_talk else self._standing(hits), pinned=pinned,
+            hot=self._hot(recall) if wants_hot else (),
         )
+        found = builder.with_knowledge(found, *self._known(hits, found, recall.get("knowledge")))
         used = list({hit.id: None for hit in (*found.hits, *found.standing)})
         if learn and used:
             asked = _request_of(hits)
             self._note_use(used, asked.selection.scope, associate=asked.associate)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
-    def _recall_for_context(self, text: str | None, k: int, given: RecallArguments) -> HitList:
+    def _recall_for_context(self, text: str | None, k: int, given: ContextArguments) -> HitList:
         """The recall that a context is made of."""
-        rare: Any = {name: value for name, value in given.items() if name not in COMMON}
+        apart = {*COMMON, "hot", "knowledge"}
+        rare: Any = {name: value for name, value in given.items() if name not in apart}
         selecting = {name: given.get(name) for name in _SELECTING}
         return self._recall(
             text, given.get("vector"), k, given.get("as_of"), given.get("kind"),
@@ -264,6 +271,41 @@ class Recaller:
         ))  # fmt: skip
         self._confine(hits, chosen)
         return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
+
+    def _hot(self, recall: ContextArguments) -> list[Hit]:
+        """The hot memories that a recall's filters let through; none as of an earlier time."""
+        if recall.get("as_of") is not None:
+            return []
+        found = self.hot(self._config.association.hot_items, *map(recall.get, SCOPES))
+        chosen = self._listing.select({name: recall.get(name) for name in _SELECTING}, "context")
+        passing = self._listing.among(chosen, [each.id for each in found])
+        return [hot_hit(each) for each in found if each.id in passing]
+
+    def hot(self, limit: int, *scopes: Any) -> list[MemoryRecord]:
+        """The hot memories of a user, agent and session; see ``Memory.hot``."""
+        labels = dict(zip(SCOPES, scopes, strict=True))
+        chosen = self._listing.select({**labels, "tiers": "semantic"}, "hot")
+        return self._hot_tier.records(chosen, limit)
+
+    def _known(
+        self, hits: HitList, found: Context, wanted: Any
+    ) -> tuple[Sequence[Hit], Sequence[PredictedOutcome]]:
+        """Concepts and patterns that the quoted hits bring to mind, and predictions."""
+        predictions = wanted if isinstance(wanted, list) else ()
+        if wanted is None or wanted is False or not found.hits:
+            return (), predictions
+        related = self._searcher.look(_request_of(hits), partial(
+            known_from, seeds=[hit.id for hit in found.hits],
+            limit=self._config.association.knowledge_limit,
+        ))  # fmt: skip
+        self._confine(related, _request_of(hits).selection)
+        return related, predictions
+
+    def associates(self, given: Mapping[str, Any]) -> bool:
+        """Whether what is tied to the cue counts in a recall with some arguments."""
+        options, profile = given.get("options"), given.get("profile")
+        asked = given.get("associate", getattr(options, "associate", None))
+        return _associates(asked, self._profile if profile is None else get_profile(profile))
 
     def _standing(self, hits: HitList) -> Sequence[Hit]:
         """The instructions that apply to every cue, in the scope of a recall, newest first."""

@@ -10,6 +10,7 @@ from spector.records.details import (
     details_of,
     note_of,
     notes_of,
+    source_of_role,
 )
 from spector.records.erasure import (
     ErasureReceipt,
@@ -77,6 +78,7 @@ from spector.records.reports import (
     UserSummary,
 )
 from spector.records.sleep import Proposal, StepReport
+from spector.records.subtiers import SUB_TIERS, sub_tier_of
 
 __all__ = [
     "ALIAS_CHARS",
@@ -86,6 +88,7 @@ __all__ = [
     "MAX_PROBLEMS",
     "MOST_ALIASES",
     "NOT_GIVEN",
+    "SUB_TIERS",
     "Activation",
     "Assessment",
     "BackupReport",
@@ -144,4 +147,6 @@ __all__ = [
     "make_records",
     "note_of",
     "notes_of",
+    "source_of_role",
+    "sub_tier_of",
 ]

@@ -13,7 +13,10 @@ from spector.layout import Category, Flag
 from spector.records.fading import DualStrength, dual_strength, retention_at
 from spector.records.subtiers import sub_tier_of
 
-__all__ = ["Described", "Details", "Note", "details_of", "note_of", "notes_of", "without_notes"]
+__all__ = [
+    "Described", "Details", "Note", "details_of", "note_of", "notes_of", "source_of_role",
+    "without_notes",
+]
 
 #: sorts of payloads that say what a memory is, the first that it has
 _SORTS: Final = ("fact", "procedure", "learning", "concept", "statistic")
@@ -107,6 +110,11 @@ _SOURCES: Final[Mapping[str | None, str]] = {
 }  # fmt: skip
 
 
+def source_of_role(role: str | None) -> str:
+    """Where the words of a memory with a role are from, if nothing else is known."""
+    return _SOURCES.get(role, "system")
+
+
 class Described:
     """What a record says of its memory beside words, times, scopes and strengths."""
 
@@ -170,7 +178,7 @@ class Described:
         """Where its words are from: "user_message", "assistant_message", "system", "tool",
         "document" or "federation"; by its role where nothing else is known."""
         known = None if self.details is None else self.details.data_source
-        return known or _SOURCES.get(self.role, "system")
+        return known or source_of_role(self.role)
 
     @property
     def class_confidence(self) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from spector.search.associations import known_from
+from spector.search.hot import HotTier, hot_hit
 from spector.search.listing import TRUSTED_S, Listing
 from spector.search.neighbours import Neighbour, Neighbours, Slot
 from spector.search.searcher import Searcher
@@ -10,6 +12,7 @@ from spector.search.survey import NO_END, Strengths, Surveyor, Words
 __all__ = [
     "NO_END",
     "TRUSTED_S",
+    "HotTier",
     "Listing",
     "Neighbour",
     "Neighbours",
@@ -18,4 +21,6 @@ __all__ = [
     "Strengths",
     "Surveyor",
     "Words",
+    "hot_hit",
+    "known_from",
 ]

@@ -41,6 +41,7 @@ class SessionTools:
         strengthen: multiplies the stability of those of some memories that live.
         wake: begins a cycle of sleep, if the daemon runs.
         may_write: whether the memory may be written to.
+        associates: whether the session counts in a recall with some arguments.
     """
 
     promote: Callable[[BufferEntry, SessionKey], MemoryRecord]
@@ -49,6 +50,7 @@ class SessionTools:
     vectors_of: VectorsOf
     wake: Callable[[], None]
     may_write: Callable[[], bool]
+    associates: Callable[[Mapping[str, Any]], bool]
 
 
 class Sessions:

@@ -192,7 +192,9 @@ class Session(Sole):
     ) -> Context:
         """The user's memories for a cue as a block of text; see :meth:`Memory.context`.
 
-        What it quotes is remembered: a message that only repeats it says nothing new.
+        The hot memories come first (``hot=False`` leaves them out), and concepts that the hits
+        bring to mind last (``knowledge=False``). What it quotes is remembered: a message that only
+        repeats it says nothing new.
 
         Raises:
             SessionClosedError: the session has ended.
@@ -200,6 +202,8 @@ class Session(Sole):
         """
         self._use()
         given = self._reading(context)
+        given.setdefault("hot", True)
+        given.setdefault("knowledge", True)
         if self._tokenizer is not None:
             given.setdefault("tokenizer", self._tokenizer)
         found = self._memory.context(
@@ -207,7 +211,7 @@ class Session(Sole):
         )
         self.state.note_recalled([hit.record for hit in found.hits[: self._registry.staged]])
         self.state.note_quoted(
-            [hit.record for hit in (*found.hits, *found.standing, *found.pinned)]
+            [hit.record for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)]
         )
         return found
 
@@ -317,6 +321,10 @@ class Session(Sole):
             )
         if self._profile is not None:
             out.setdefault("profile", self._profile)
+        if self._registry.tools.associates(out):
+            out.setdefault("near_session", self.id)
+            if self.mood is not None:
+                out.setdefault("mood", self.mood)
         return out
 
     def _sense(self, message: Any) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spector.search.associations.expansion import (
     Associations,
 )
+from spector.search.associations.knowing import known_from
 from spector.search.associations.modifiers import (
     ASSOCIATIVE,
 )
@@ -16,4 +17,5 @@ __all__ = [
     "ASSOCIATIVE",
     "Associations",
     "knowledge_of",
+    "known_from",
 ]

@@ -1,4 +1,4 @@
-"""Modifiers of scores from knowledge: entities of the cue, and memories often used together."""
+"""Modifiers of scores: entities of the cue, its session, use together, kinds within a tier."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ import numpy as np
 
 from spector._types import F32
 from spector.knowledge.association import entities_of_cue, partners_of
+from spector.layout import Category, TierCode
+from spector.records import SUB_TIERS, source_of_role, sub_tier_of
 from spector.search.associations.reading import knowledge_of
-from spector.search.view import Modifier, Plan, Ranked
+from spector.search.view import Modifier, Plan, Ranked, header_column
+from spector.store.catalog import Scope, members
 
-__all__ = ["ASSOCIATIVE", "coactivation", "entity"]
+__all__ = ["ASSOCIATIVE", "coactivation", "entity", "episode", "sub_tier"]
 
 #: entities of the cue that count for a memory
 _MOST_ENTITIES: Final = 3
+#: tiers with kinds within them, by code
+_TIERS: Final = {TierCode.EPISODIC: "episodic", TierCode.SEMANTIC: "semantic"}
+#: a candidate below this share of the score of the last one that counts stays behind it
+_RIVAL: Final = 0.9 / 1.1
+_LEAST_RIVALS: Final = 64
+_MOST_RIVALS: Final = 2048
 
 
 def entity(plan: Plan, ranked: Ranked) -> Modifier | None:
@@ -37,6 +46,46 @@ def entity(plan: Plan, ranked: Ranked) -> Modifier | None:
         counts[row["b"]] = min(counts.get(row["b"], 0) + 1, _MOST_ENTITIES)
     amount = request.tuning.entity
     return _added(plan, ranked, "entity", counts.keys(), lambda each: amount * counts[each])
+
+
+def episode(plan: Plan, ranked: Ranked) -> Modifier | None:
+    """0.15 for memories of the session that the cue belongs to."""
+    session, amount = plan.request.near, plan.request.tuning.episode
+    if session is None or plan.request.selection.session_id is not None:
+        return None
+    ids, found = ranked.ids.tolist(), set[int]()
+    for store in plan.snap.stores:
+        found |= members(store.catalog, ids, Scope(session_id=session), inside=True)
+    return _added(plan, ranked, "episode", found, lambda _: amount)
+
+
+def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
+    """Factors of kinds within a tier: what a user said, what always holds; see `SUB_TIERS`.
+
+    Only for candidates that could be among the best k by it, as the factors lie in 0.9..1.1.
+    """
+    request = plan.request
+    if not (request.associate and request.tuning.subtiers):
+        return None
+    rows, scores = ranked.rivals(max(2 * request.k, _LEAST_RIVALS), _RIVAL, _MOST_RIVALS)
+    rows = rows[scores > 0]
+    ids, snap = ranked.ids[rows].tolist(), plan.snap
+    categories = header_column(snap, ranked.part[rows], ranked.slot[rows], "category").tolist()
+    tiers = header_column(snap, ranked.part[rows], ranked.slot[rows], "tier").tolist()
+    stored = {each: row for store in snap.stores for each, row in store.catalog.fetch(ids).items()}
+    with knowledge_of(plan) as reader:
+        observed = reader.payloads(ids, "observed") if reader.holds_any else {}
+    factor: F32 = np.ones(len(ranked.ids), np.float32)
+    for n, each, category, tier in zip(rows.tolist(), ids, categories, tiers, strict=True):
+        row = stored.get(each)
+        name = _TIERS.get(tier)
+        if row is None or name is None:
+            continue
+        source = observed.get(each, {}).get("data_source") or source_of_role(row.role)
+        factor[n] = SUB_TIERS.get(sub_tier_of(name, Category(category), source, row.text), 1.0)
+    if bool((factor == 1.0).all()):
+        return None
+    return Modifier("sub_tier", factor, np.zeros(len(factor), np.float32))
 
 
 def coactivation(plan: Plan, ranked: Ranked) -> Modifier | None:
@@ -67,4 +116,4 @@ def _added(
 
 
 #: in the order in which they act
-ASSOCIATIVE: Final = (entity, coactivation)
+ASSOCIATIVE: Final = (entity, episode, coactivation, sub_tier)

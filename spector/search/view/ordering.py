@@ -116,6 +116,21 @@ class Ranked(Sequence[Candidate]):
             left = left[np.argpartition(values, len(left) - count)[len(left) - count :]]
         return self.ids[left]
 
+    def rivals(self, count: int, share: float, most: int) -> tuple[I64, NDArray[np.float64]]:
+        """Rows with at least a share of the score of the ``count``-th best, and their scores.
+
+        At most the best ``most`` of them.
+        """
+        rows, values = self._left, self._total[self._left]
+        if count < len(rows):
+            least = share * np.partition(values, len(values) - count)[len(values) - count]
+            near = values >= least
+            rows, values = rows[near], values[near]
+        if most < len(rows):
+            best = np.argsort(-values, kind="stable")[:most]
+            rows, values = rows[best], values[best]
+        return rows, values
+
     def top(self, count: int) -> Sequence[Candidate]:
         """The first ``count``, made when they are read, too."""
         return self if count >= self._count else _Top(self, count)

@@ -200,6 +200,8 @@ class RecallRequest:
     intent: Intent | None = None
     #: entities that the cue names, and what is often used together, count
     associate: bool = False
+    #: memories of this session score more
+    near: str | None = None
     #: what is tied to the best hits is added
     expand: bool = False
     #: only what mentions an entity of the cue, where it is True

@@ -57,6 +57,7 @@ from spector.store.catalog.queries import (
     split_reserved_tags,
     strength_of,
     strengths_in,
+    strengths_of,
     successors,
     users_by_age,
 )
@@ -178,6 +179,7 @@ __all__ = [
     "split_reserved_tags",
     "strength_of",
     "strengths_in",
+    "strengths_of",
     "successors",
     "tags_json",
     "to_json",

@@ -7,6 +7,7 @@ from spector.store.catalog.queries.counts import (
     count_by_user,
     count_records,
     outermost_users,
+    strengths_of,
 )
 from spector.store.catalog.queries.filters import WITHOUT_USER, SqlFilter, compile_where
 from spector.store.catalog.queries.places import (
@@ -66,6 +67,7 @@ __all__ = [
     "split_reserved_tags",
     "strength_of",
     "strengths_in",
+    "strengths_of",
     "successors",
     "users_by_age",
 ]

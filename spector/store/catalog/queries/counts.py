@@ -7,7 +7,7 @@ from typing import Any
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.queries.filters import SqlFilter
 
-__all__ = ["count_by_tier", "count_by_user", "count_records", "outermost_users"]
+__all__ = ["count_by_tier", "count_by_user", "count_records", "outermost_users", "strengths_of"]
 
 _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
 
@@ -27,6 +27,20 @@ def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int
             f" JOIN segment ON segment.id = record.segment_id WHERE {condition.sql}"
             " GROUP BY segment.tier",
             condition.params,
+        ).fetchall()
+
+
+def strengths_of(
+    catalog: Catalog, condition: SqlFilter, recorded_after_ms: int, now_ms: int
+) -> list[tuple[int, bytes]]:
+    """(id, mutable block) of memories that satisfy a condition, are valid now and not older."""
+    with catalog.reading() as db:
+        return db.execute(
+            f"SELECT record.id, record.mutable{_FROM} WHERE ({condition.sql})"
+            " AND record.recorded_ms > ?"
+            " AND (record.valid_from_ms IS NULL OR record.valid_from_ms <= ?)"
+            " AND (record.valid_until_ms IS NULL OR record.valid_until_ms > ?) ORDER BY record.id",
+            (*condition.params, recorded_after_ms, now_ms, now_ms),
         ).fetchall()
 
 

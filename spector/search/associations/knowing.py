@@ -1,0 +1,60 @@
+"""Concepts and patterns that some memories bring to mind, by spreading activation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from spector.knowledge import KnowledgeReader
+from spector.knowledge.graph import StoreEdges, activate
+from spector.layout import Category
+from spector.records import HitList
+from spector.search.associations.reading import knowledge_of
+from spector.search.score_search import ScoreSearch
+from spector.search.view import Plan
+from spector.store.catalog import Row
+
+__all__ = ["known_from"]
+
+#: what a concept that refers to a seed is activated by: one edge of full weight
+_REFERENCE: Final = 0.5
+#: candidates that are looked up for each one that is wanted
+_SPARE: Final = 8
+
+
+def known_from(
+    plan: Plan, by_score: ScoreSearch, *, seeds: Sequence[int], limit: int
+) -> HitList:
+    """Concepts and patterns that pass a plan's filters, the most active first."""
+    with knowledge_of(plan) as reader:
+        if not reader.holds_any:
+            return HitList()
+        active = _activation(plan, reader, seeds)
+        sorts = reader.sorts(sorted(active))
+    ranked = sorted(active, key=lambda each: (-active[each], each))
+    hits = by_score.hits_of(plan, ranked[: _SPARE * limit])
+    known = [
+        hit for hit in hits
+        if "concept" in sorts.get(hit.id, ()) or hit.record.category is Category.PATTERN
+    ]
+    return HitList(known[:limit])
+
+
+def _activation(plan: Plan, reader: KnowledgeReader, seeds: Sequence[int]) -> dict[int, float]:
+    """Activation of memories that edges and references lead to, without the seeds."""
+    stores = plan.snap.stores
+    store = next((each for each in stores if each.files.durable), stores[0])
+
+    def rows_of(ids: Collection[int]) -> Mapping[int, Row]:
+        return store.catalog.fetch(sorted(ids))
+
+    def layers(ids: Iterable[int]) -> dict[int, str]:
+        asked = list(ids)
+        found = reader.sorts(asked)
+        return {each: "concepts" if "concept" in found.get(each, ()) else "" for each in asked}
+
+    spread = activate(StoreEdges(reader, rows_of, "both", None), seeds, layers)
+    out = {each: value for some in spread.values() for each, value in some}
+    for row in reader.links("reference:episodes", b=seeds):
+        out[row["a"]] = max(out.get(row["a"], 0.0), _REFERENCE)
+    return {each: value for each, value in out.items() if each not in seeds}
