@@ -26,6 +26,7 @@ from spector.language.formation.features import (
     Turn,
     clusters,
     features,
+    mentioned,
     name_parts,
     same_name,
 )
@@ -163,7 +164,7 @@ def _of_scene(episode: int, utterances: Sequence[dict[str, Any]]) -> Iterator[Me
                     word = " ".join(utterance["tokens"][at][begin:end])
                     yield Mention(word, text, starts[at][begin], own, before, behind,
                                   tuple(turns[-TURNS:]), episode, who[0])
-        turns.append(Turn(text, own, tuple(people_in(text))))
+        turns.append(Turn(text, own, tuple(mentioned(text))))
 
 
 def friends() -> list[Pronoun]:
@@ -175,7 +176,7 @@ def friends() -> list[Pronoun]:
             continue
         own = name_parts(each.speaker or "")
         fitting = [
-            one for one in clusters(each.turns, people_in(each.text))
+            one for one in clusters(each.turns, mentioned(each.text))
             if _fits(one, word) and not same_name(own, name_parts(one.name))
             and (one.speaks or any(back or person.end <= each.at for back, person in one.places))
         ]

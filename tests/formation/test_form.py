@@ -59,6 +59,9 @@ def test_a_conjunction_splits_where_both_sides_tell_something(
         "Ada and Bob went to Paris",
         "Ada likes Paris and Rome",
         "Ada met Bob and Carl at the station",
+        "Wow, John, sounds like you and Max had a great time!",
+        "I have something new, Samantha and I have decided to move",
+        'We love "Klaus", it is so warm and gets us going in Kars',
         "Did Ada meet Bob and did Carl join Acme?",
         'She said "Ada met Bob and Carl joined Acme"',
         "Ada ve Bob Kars'a gitti",
@@ -121,6 +124,9 @@ def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
         ("Ada plans to visit Kars next week", datetime(2026, 12, 7, tzinfo=UTC)),
         ("We're going to move in May 2027", datetime(2027, 6, 1, tzinfo=UTC)),
         ("Cuma günü doktora gidiyorum", datetime(2026, 11, 28, tzinfo=UTC)),
+        ("Yarın gelecek.", datetime(2026, 11, 27, tzinfo=UTC)),
+        ("It will be fixed tomorrow", datetime(2026, 11, 27, tzinfo=UTC)),
+        ("I need to submit it by Friday", datetime(2026, 11, 28, tzinfo=UTC)),
         ("I'm flying to Rome on Friday", datetime(2026, 11, 28, tzinfo=UTC)),
         ("Haftaya taşınmayı planlıyoruz", datetime(2026, 12, 7, tzinfo=UTC)),
     ],
@@ -143,6 +149,9 @@ def test_a_plan_holds_until_the_end_of_its_day(message: str, end: datetime) -> N
         "Geçen hafta Kars'a gittim",
         "Gelecek hafta güzel bir hafta",
         "Yarın gelecek mi?",
+        "You'll find it in Paris",
+        "You're gonna love Kars",
+        "It'll be great",
         "If it rains I will stay",
     ],
 )
@@ -156,6 +165,39 @@ def test_brackets_of_the_user_are_no_notes() -> None:
     assert said_of(one.text, one.notes) == one.said
     assert [note.value for note in one.notes] == ["2026-11-24"]
     assert one.references[0].candidates == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("I need it by Friday.", "I need it by Friday [2026-11-27]."),
+        ("Since yesterday I have a cold.", "Since yesterday [2026-11-24] I have a cold."),
+        ("Pazartesiden beri hastayım.", "Pazartesiden beri [2026-11-23] hastayım."),
+        ("I was born on May 8.", "I was born on May 8."),
+        ("My birthday is on May 8.", "My birthday is on May 8."),
+        ("Doğum günüm 8 Mayıs.", "Doğum günüm 8 Mayıs."),
+        ("Every Monday I play tennis.", "Every Monday I play tennis."),
+        ("A few days ago I fell.", "A few days ago I fell."),
+        ("On 8 May 2020 I fell.", "On 8 May 2020 I fell."),
+        ("And now I am here.", "And now I am here."),
+    ],
+)
+def test_a_note_says_the_day_that_is_named_and_only_where_there_is_one(
+    message: str, text: str
+) -> None:
+    assert formed(message)[0].text == text
+
+
+def test_a_time_that_opens_is_noted_in_the_first_sentence_of_each_part() -> None:
+    one, two = formed("Last year I took a trip to Rome and Ada sold her flat. It was sad.")
+    assert one.text == "Last year [2025] I took a trip to Rome"
+    assert two.text == "Ada sold her [Ada] flat [2025]. It was sad."
+
+
+def test_a_repeated_subject_is_named_apart() -> None:
+    _, two = formed("Ada moved to Kars and works at Acme")
+    assert two.subject == "Ada"
+    assert two.said == "works at Acme"
 
 
 def test_without_annotation_nothing_is_added_and_everything_is_found() -> None:

@@ -40,6 +40,8 @@ def chosen(text: str, *before: str, **how: object) -> list[str | None]:
         ("Ada saw him.", [None]),
         ("She is late.", [None]),
         ("San Diego is nice. He says so.", [None]),
+        ("Thanks, Sam. His ankle hurts.", [None]),
+        ("Wow, Maria, how cute! What is her name?", [None]),
         ("Don't worry. He is late.", [None]),
     ],
 )

@@ -74,9 +74,9 @@ def opened(meaning: Meaning, how: str) -> Meaning:
         elif how == "since":
             found.append(Period(each.first, None))
         else:
-            found.append(Period(each.end, None))
+            found.append(Period(each.until or each.end, None))
     return replace(meaning, periods=tuple(found), grain="span", named=meaning.periods,
-                   named_grain=meaning.grain)
+                   named_grain=meaning.grain, since=how == "since")
 
 
 def joined(one: Meaning, two: Meaning) -> Meaning | None:

@@ -64,6 +64,8 @@ class Meaning:
     named_grain: str = ""
     #: the year was missing
     yearly: bool = False
+    #: "since" is about what is over, whatever the tense
+    since: bool = False
 
     def resolved(self, today: date) -> Meaning:
         """With the periods of a missing year: the last one that is over, and the next one."""

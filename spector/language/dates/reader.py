@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from spector.language.dates.period import Meaning
@@ -41,6 +42,11 @@ class Word:
 _EMPTY: Final = Word("", "", "", -1, -1, -1)
 
 
+@lru_cache(maxsize=512)
+def _parts(phrase: str) -> tuple[str, ...]:
+    return tuple(phrase.split())
+
+
 class Reader:
     """The words of a text and the day from which it counts."""
 
@@ -60,8 +66,10 @@ class Reader:
     def says(self, at: int, *phrases: str) -> int:
         """The position after the first of the phrases that stands here; ``at`` if none does."""
         for phrase in phrases:
-            parts = phrase.split()
-            if all(self.text(at + n) == part for n, part in enumerate(parts)):
+            parts = _parts(phrase)
+            if self.text(at) == parts[0] and all(
+                self.text(at + n) == part for n, part in enumerate(parts)
+            ):
                 return at + len(parts)
         return at
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from spector.language.dates.english import english_date
 from spector.language.dates.period import Meaning, Period
+from spector.language.dates.places import english_places, turkish_places
 from spector.language.dates.reader import Reader, read
 from spector.language.dates.tense import Tense, tense_of
 from spector.language.dates.turkish import turkish_date
@@ -59,17 +60,18 @@ def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[Dat
     reader = read(text, today)
     rule = turkish_date if turkish else english_date
     found: list[DateExpression] = []
-    at = 0
-    while at < len(reader.words) and len(found) < _MOST:
-        made = rule(reader, at)
+    done = 0
+    for at in (turkish_places if turkish else english_places)(reader):
+        made = rule(reader, at) if at >= done else None
         if made is None:
-            at += 1
             continue
         meaning, end = made
         expression = _expression(reader, text, at, end, meaning.resolved(today), turkish=turkish)
         if expression is not None:
             found.append(expression)
-        at = max(end, at + 1)
+        done = max(end, at + 1)
+        if len(found) >= _MOST:
+            break
     return found
 
 
@@ -84,7 +86,8 @@ def _expression(
         tense = tense_of(text, first.start, turkish=turkish)
         ahead = meaning.periods[-1].first
         began = ahead is not None and ahead <= reader.today
-        at = 0 if tense is Tense.PAST and not began else at
+        begins = meaning.since and tense is not Tense.FUTURE
+        at = 0 if (tense is Tense.PAST or begins) and not began else at
     chosen = meaning.periods[at]
     named = meaning.named[at] if len(meaning.named) > at else chosen
     return DateExpression(

@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from spector.language.formation.people import Person
+from spector.language.formation.people import Person, people_in
 from spector.language.formation.verbs import is_english_verb
 from spector.language.words import plain
 
 __all__ = [
-    "FEATURES", "Cluster", "Turn", "clusters", "features", "is_called", "name_parts", "same_name",
+    "FEATURES", "Cluster", "Turn", "clusters", "features", "is_called", "mentioned",
+    "name_parts", "same_name",
 ]  # fmt: skip
 
 #: the features, in the order of the weights
@@ -69,6 +70,15 @@ def clusters(turns: Sequence[Turn], people: Sequence[Person]) -> list[Cluster]:
     for person in people:
         _add(found, 0, person)
     return found
+
+
+def mentioned(text: str) -> list[Person]:
+    """The people that a text speaks of; those that it only calls by name are spoken to."""
+    people = people_in(text)
+    spoken = [each for each in people if not is_called(text, each)]
+    names = [name_parts(each.name) for each in spoken]
+    return [each for each in people
+            if each in spoken or any(same_name(name_parts(each.name), name) for name in names)]
 
 
 def _add(found: list[Cluster], back: int, person: Person, *, speaks: int = 0) -> None:
@@ -200,7 +210,7 @@ def is_called(text: str, person: Person) -> bool:
     return (opened or called) and (not behind or behind[0] in ",.!?;")
 
 
-_CALLS: Final = frozenset("hey hi oh ok okay dear hello thanks so and look".split())
+_CALLS: Final = frozenset("hey hi oh ok okay dear hello thanks".split())
 
 
 def _owns(text: str, at: int) -> bool:

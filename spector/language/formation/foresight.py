@@ -13,9 +13,9 @@ _SENTENCE_END: Final = re.compile(r"[.!?;\n]+(?=\s|$)")
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 
 _PLANNING: Final = re.compile(
-    r"\b(?:(?:plan|plans|intend|intends|hope|hopes|aim|aims) to|(?:'m|am|is|are|'re|'s) "
-    r"(?:planning|hoping|aiming|about) (?:to|on)|planning (?:to|on)|plan on|plans on"
-    r"|have plans to|has plans to|looking forward to)\b"
+    r"\b(?:(?:plan|plans|intend|intends|hope|hopes) to|(?:'m|am|is|are|'re|'s) "
+    r"(?:planning|hoping|about) (?:to|on)|planning (?:to|on|a|an)|plan on|plans on"
+    r"|have plans to|has plans to)\b"
 )
 _GOING: Final = re.compile(
     r"(?:\b(?:am|is|are)|'m|'s|'re|\bim)(?: not| also| still| just| really| definitely)* "
@@ -27,6 +27,10 @@ _WILL: Final = re.compile(r"(?:\b(?:will|shall|won't)\b|'ll\b|\bwill not\b)")
 _WILL_NOUN: Final = re.compile(
     r"\b(?:free|his|her|their|my|our|your|the|a|last|good|ill|strong|at|of) will\b|\bwill power\b"
     r"|\bwill and testament\b"
+)
+#: what "you", "it" and "this" will do is a guess or a promise of others, unless it has its day
+_IMPERSONAL: Final = re.compile(
+    r"\b(?:you|it|that|this|these|those|there|what|which|everything|nothing|anyone|everyone)\s*$"
 )
 _LASTING: Final = re.compile(r"\b(?:always|never|forever|every time|whenever)\b")
 _CONDITION: Final = re.compile(r"\b(?:if|unless|would|wish)\b")
@@ -77,13 +81,18 @@ def is_plan(text: str, *, turkish: bool, ahead: bool) -> bool:
 def _english(sentence: str, folded: str, *, ahead: bool) -> bool:
     if _LASTING.search(folded):
         return False
-    if _PLANNING.search(folded) or _GOING.search(folded):
+    going = _GOING.search(folded)
+    if going is not None and not ahead and _IMPERSONAL.search(folded[: going.start()]):
+        going = None
+    if _PLANNING.search(folded) or going:
         return not _CONDITION.search(folded)
     for found in _WILL.finditer(folded):
         if len(folded) == len(sentence) and sentence[found.start() : found.end()] == "Will" and (
             found.start() > 1 or not folded[found.end() :].startswith((" i ", " you ", " we "))
         ):
             continue  # a name
+        if not ahead and _IMPERSONAL.search(folded[: found.start()]):
+            continue
         before = folded[max(0, found.start() - 8) : found.end() + 14]
         if _WILL_NOUN.search(before) or _CONDITION.search(folded):
             continue

@@ -177,11 +177,19 @@ def _insertions(
         if _is_noted(text, each)
     ]
     if carried is not None and carried.relative and not carried.vague:
-        end = unit.end
+        end = _first_end(text, unit)
         while end > unit.start and text[end - 1] in _CLOSING:
             end -= 1
         found.append(Insertion(end - unit.start, carried.iso, "date"))
     return found
+
+
+def _first_end(text: str, unit: Unit) -> int:
+    """Where the first sentence of a unit ends."""
+    for at in range(unit.start + 1, unit.end):
+        if text[at].isspace() and text[at - 1] in ".!?\u2026":
+            return at
+    return unit.end
 
 
 def _is_noted(text: str, each: DateExpression) -> bool:

@@ -125,6 +125,8 @@ _COMMON: Final = frozenset(
     december in on at by for from to of with as after before during while although though because
     since until both all some many most each every other another one two three first second last
     next later however despite upon following according under over into about between through
+    sure wow cool great awesome yeah yep yup congrats cheers absolutely definitely totally sounds
+    good nice glad love loved happy sorry really true right exactly amazing perfect haha lol aww
     english french german turkish american british spanish italian indian chinese japanese russian
     european african asian canadian australian irish scottish christmas easter god internet tv
     mr mrs ms dr prof sir lady miss st mom dad

@@ -13,6 +13,7 @@ from spector.language.formation.features import (
     Turn,
     clusters,
     is_called,
+    mentioned,
     name_parts,
     same_name,
 )
@@ -59,7 +60,7 @@ class Referents:
     def after(self, text: str, *, speaker: str | None = None) -> Referents:
         """With one more turn; only the last eight are kept."""
         kept = text[-_MOST_CHARS:]
-        turn = Turn(kept, _named(speaker), tuple(people_in(kept)))
+        turn = Turn(kept, _named(speaker), tuple(mentioned(kept)))
         return Referents((*self.turns, turn)[-_MOST_TURNS:])
 
     def references(
@@ -76,7 +77,7 @@ class Referents:
                    if not turkish or _stands_alone(text, each)][:_MOST_REFERENCES]  # fmt: skip
         if not matches:
             return ()
-        people = people_in(text)
+        people = mentioned(text)
         everybody = clusters(self.turns, people)
         own = name_parts(_named(speaker) or "")
         others = [each for each in everybody if not same_name(own, name_parts(each.name))]

@@ -34,6 +34,14 @@ _DEPENDENT: Final = frozenset(
     """if when while because although though that which who whose unless until since whether how
     why where what eger""".split()
 )
+#: "sounds like you and Max": what is joined here are no clauses
+_LAST: Final = frozenset("i you he she it we they me him her us them and or".split())
+#: signs of another clause in the first half, whose subject may be another
+_CLAUSES: Final = re.compile(
+    r"[;:(\u2013\u2014-]\s|\s[\u2013\u2014-]|,\s+(?:i|you|he|she|it|we|they)\b"
+    r"|\b(?:because|but|that|who|which|when|while|if|so)\b",
+    re.IGNORECASE,
+)
 _TURKISH_PRONOUNS: Final = frozenset("ben sen o biz siz onlar bu".split())
 _TURKISH_NOUN_CASE: Final = re.compile(
     r"(?:[dt][ae]n?|n?[iu]n|[yn]?[ae]|[yn]?[iu]|y?l[ae]|ki)$"
@@ -131,6 +139,12 @@ def _split(
         return None
     if left.names == right.names or _DEPENDENT & {left.folded[0], right.folded[0]}:
         return None
+    if left.folded[-1] in _LAST or ({"user"} in (left.names, right.names) and (
+        {"user"} == left.names | right.names
+    )):
+        return None
+    if right.folded[0] in ("i", "we", "ben", "biz") and left.text.rstrip().split()[-1][0].isupper():
+        return None  # "Samantha and I have decided"
     return _turkish(text, start, left, right) if turkish else _english(text, start, left, right)
 
 
@@ -144,7 +158,7 @@ def _english(text: str, start: int, left: _Piece, right: _Piece) -> str | None:
     own = _own_subject(right)
     if own:
         return ""
-    if own is None or not _is_verb_first(right):
+    if own is None or not _is_verb_first(right) or _CLAUSES.search(left.text):
         return None
     del text, start
     return _without_opening(left.text, subject)

@@ -33,7 +33,9 @@ _SINCE: Final = (
 def english_date(r: Reader, start: int) -> Found:
     """The longest expression that begins here."""
     found = _best(_between(r, start), _modified(r, start), _pair(r, start), _simple(r, start))
-    return _continued(r, found) if found is not None else None
+    if found is None or (found[1] == start + 1 and r.text(start) == "now"):
+        return None
+    return _continued(r, found)
 
 
 def _continued(r: Reader, found: tuple[Meaning, int]) -> Found:

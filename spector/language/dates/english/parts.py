@@ -114,6 +114,8 @@ def _side(whole: Period, which: str, grain: str, *, ends: bool = False) -> Perio
     made = at.thirds(whole, which, grain=grain)
     if which == "mid" and whole.first is not None and whole.end is not None:
         return made._replace(until=at.moved(whole.first, (whole.end - whole.first).days // 2))
+    if which == "early":
+        return made._replace(until=made.first)
     return made._replace(until=made.end) if ends else made
 
 

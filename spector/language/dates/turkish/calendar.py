@@ -126,6 +126,9 @@ def _weekday_and_number(r: Reader, named: tuple[int, int], start: int) -> Found:
         not word.suffix.startswith(("i", "u", "s"))
     ):
         return None
+    this = at.of_month(r.today.year, r.today.month, word.number)
+    if this is not None and this.first is not None and this.first.weekday() == named[0]:
+        return Meaning((this,), relative=True), start + 1
     found = []
     for step in (-1, 1):
         for months in range(0, 14):
