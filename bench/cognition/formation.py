@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bench.cognition import dates, pronouns
 from bench.cognition.score import Score
-from spector.language.formation.features import name_parts
+from spector.language.formation.persons import name_parts
 from spector.language.formation.references import Referents
 
 __all__ = ["english_dates", "persons_of_dialogue", "pronouns_of_prose", "turkish_dates"]

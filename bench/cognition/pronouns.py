@@ -20,18 +20,20 @@ from numpy.typing import NDArray
 
 from bench.cognition.statements import data
 from bench.machine import REPO
-from spector.language.formation.features import (
+from spector.language.formation.persons import (
     FEATURES,
     Cluster,
+    Person,
     Turn,
     clusters,
     features,
+    gender_of,
     mentioned,
     name_parts,
+    people_in,
     same_name,
+    settled,
 )
-from spector.language.formation.people import Person, gender_of, people_in
-from spector.language.formation.scoring import settled
 from spector.language.words import plain
 
 __all__ = ["FIRST", "SECOND", "THIRD", "Mention", "Model", "fit", "fold_scores", "friends",
@@ -45,7 +47,7 @@ FOLDS: Final = 8
 #: turns that are remembered
 TURNS: Final = 8
 _NO_SPACE: Final = re.compile(r"[.,!?;:')\]]|n't$|'")
-_WEIGHTS: Final = REPO / "spector/language/formation/weights.py"
+_WEIGHTS: Final = REPO / "spector/language/formation/persons/weights.py"
 
 
 class Candidate(NamedTuple):

@@ -14,9 +14,7 @@ import pytest
 from bench.cognition.rows import ROWS
 from bench.cognition.statements import data
 from spector.language.formation import Referents
-from spector.language.formation.features import FEATURES
-from spector.language.formation.people import gender_of, people_in
-from spector.language.formation.weights import BIAS, WEIGHTS
+from spector.language.formation.persons import BIAS, FEATURES, WEIGHTS, gender_of, people_in
 
 
 def chosen(text: str, *before: str, **how: object) -> list[str | None]:

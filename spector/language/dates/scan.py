@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from spector.language.dates.english import english_date
+from spector.language.dates.english import english_date, english_places
 from spector.language.dates.period import Meaning, Period
-from spector.language.dates.places import english_places, turkish_places
 from spector.language.dates.reader import Reader, read
 from spector.language.dates.tense import Tense, tense_of
-from spector.language.dates.turkish import turkish_date
+from spector.language.dates.turkish import turkish_date, turkish_places
 from spector.language.dates.wording import reads_turkish
 
 __all__ = ["DateExpression", "dates_in", "iso_of"]

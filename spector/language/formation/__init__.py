@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from spector.language.formation.answers import SYSTEM, Answered, answered, question
 from spector.language.formation.cutting import cut
 from spector.language.formation.form import Formed, form
 from spector.language.formation.notes import said_of
 from spector.language.formation.references import Referents
 from spector.language.formation.rewriting import rewritten
 
-__all__ = ["Formed", "Referents", "cut", "form", "rewritten", "said_of"]
+__all__ = [
+    "SYSTEM", "Answered", "Formed", "Referents", "answered", "cut", "form", "question", "rewritten",
+    "said_of",
+]  # fmt: skip

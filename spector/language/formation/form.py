@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Final
@@ -17,7 +18,7 @@ from spector.language.formation.splitting import Unit, units_of
 from spector.language.words import plain
 from spector.records import Note, Reference
 
-__all__ = ["Formed", "form"]
+__all__ = ["Formed", "assembled", "end_of_day", "form", "local_day"]
 
 #: "I was born on May 8" is about no May of late, and a birthday is on each of them
 _EVERY_YEAR: Final = re.compile(
@@ -88,7 +89,25 @@ def form(
     references = referents.references(
         text, turkish=turkish, least=reference_precision, speaker=speaker
     )
-    units = units_of(text, dates, turkish=turkish)
+    return assembled(
+        text, units_of(text, dates, turkish=turkish), dates=dates, references=references,
+        now_ms=now_ms, timezone=timezone, annotate=annotate, foresight_days=foresight_days,
+    )  # fmt: skip
+
+
+def assembled(
+    text: str,
+    units: Sequence[Unit],
+    *,
+    dates: Sequence[DateExpression],
+    references: Sequence[Reference],
+    now_ms: int,
+    timezone: tzinfo,
+    annotate: bool,
+    foresight_days: float,
+) -> tuple[Formed, ...]:
+    """Units of a message with the notes that belong to them, and until when each holds."""
+    today = local_day(now_ms, timezone)
     opening = _opening(text, dates, units)
     made = []
     for unit in units:
@@ -100,7 +119,7 @@ def form(
         whole, notes = annotated(said, shown)
         named = (*inside, *([carried] if carried is not None else ()))
         ahead = [each for each in named if _is_ahead(each, today)]
-        plan = is_plan(said, turkish=turkish, ahead=bool(ahead))
+        plan = is_plan(said, turkish=reads_turkish(text), ahead=bool(ahead))
         until = _until(ahead, now_ms, timezone, foresight_days) if plan else None
         made.append(
             Formed(whole, said, notes, meant, unit.start, unit.end, plan, until, named,
@@ -119,7 +138,7 @@ def local_day(now_ms: int, timezone: tzinfo) -> date:
 
 
 def _opening(
-    text: str, dates: tuple[DateExpression, ...], units: tuple[Unit, ...]
+    text: str, dates: Sequence[DateExpression], units: Sequence[Unit]
 ) -> dict[Unit, DateExpression]:
     """Units to which the time that opens their sentence belongs, though it does not stand there."""
     found: dict[Unit, DateExpression] = {}
@@ -135,7 +154,7 @@ def _opening(
 
 
 def _opener(
-    text: str, unit: Unit, dates: tuple[DateExpression, ...]
+    text: str, unit: Unit, dates: Sequence[DateExpression]
 ) -> DateExpression | None:
     """The time that opens the last sentence of a unit."""
     start = unit.start
@@ -220,9 +239,13 @@ def _until(
     ends = [each.period.end for each in ahead if each.period.end is not None]
     if not ends:
         return min(now_ms + round(days * MS_PER_DAY), MAX_MS)
-    last = max(ends)
-    moment = datetime(last.year, last.month, last.day, tzinfo=timezone)
+    return max(end_of_day(max(ends), timezone), now_ms)
+
+
+def end_of_day(after: date, timezone: tzinfo) -> int:
+    """The moment at which a day begins in a zone, which is when the day before ends."""
     try:
-        return min(max(round(moment.timestamp() * 1000), now_ms), MAX_MS)
+        moment = datetime(after.year, after.month, after.day, tzinfo=timezone)
+        return min(round(moment.timestamp() * 1000), MAX_MS)
     except OverflowError:
         return MAX_MS

@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from spector.language.entities import rule_mentions
-from spector.language.formation.features import (
+from spector.language.formation.persons import (
     Cluster,
+    Person,
     Turn,
     clusters,
     is_called,
+    likelihoods,
     mentioned,
     name_parts,
+    people_in,
     same_name,
 )
-from spector.language.formation.people import Person, people_in
-from spector.language.formation.scoring import likelihoods
 from spector.language.words import plain
 from spector.records import Reference
 
-__all__ = ["Referents"]
+__all__ = ["Referents", "is_pronoun"]
 
 _ENGLISH: Final = re.compile(
     r"\b(he|him|his|himself|she|her|hers|herself|it|this)\b(?!['\u2019]?\w)", re.IGNORECASE
@@ -152,6 +153,14 @@ class Referents:
         del people
         best = _LATEST if is_bare else _LATEST - 0.1
         return tuple((name, best if n == 0 else _OTHER) for n, name in enumerate(names))
+
+
+def is_pronoun(word: str) -> bool:
+    """Whether a word stands for a person or a thing, in English or Turkish."""
+    return bool(_ENGLISH.fullmatch(word) or _TURKISH.fullmatch(word)) or word.lower() in _MANY
+
+
+_MANY: Final = frozenset("they them their theirs onlar onlari onlarin".split())
 
 
 def _named(speaker: str | None) -> str | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from spector.language.formation.people import Person, people_in
+from spector.language.formation.persons.people import Person, people_in
 from spector.language.formation.verbs import is_english_verb
 from spector.language.words import plain
 

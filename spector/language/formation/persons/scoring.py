@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from spector.language.formation.features import FEATURES, Cluster, Turn, features
-from spector.language.formation.weights import BIAS, WEIGHTS
+from spector.language.formation.persons.features import FEATURES, Cluster, Turn, features
+from spector.language.formation.persons.weights import BIAS, WEIGHTS
 
 __all__ = ["likelihoods", "settled"]
 

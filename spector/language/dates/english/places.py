@@ -1,4 +1,4 @@
-"""Where in a text a date may begin: most words of a message need not be tried."""
+"""Where in an English text a date may begin: most words of a message need not be tried."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from spector.language.dates.english import words as english
-from spector.language.dates.holidays import ENGLISH_HOLIDAYS, TURKISH_HOLIDAYS
+from spector.language.dates.holidays import ENGLISH_HOLIDAYS
 from spector.language.dates.reader import Reader
-from spector.language.dates.turkish import words as turkish
 
-__all__ = ["english_places", "turkish_places"]
+__all__ = ["english_places"]
 
 #: words that a date cannot do without
 _CORE: Final = frozenset((
@@ -29,15 +28,6 @@ _LEADS: Final = frozenset((
 ))  # fmt: skip
 #: words between the beginning of a date and the first word of its core
 _REACH: Final = 9
-#: beginnings of Turkish words of dates
-_STEMS: Final = frozenset(
-    word[:3]
-    for table in (turkish.MONTHS, turkish.WEEKDAYS, turkish.UNITS, turkish.SEASONS, turkish.DAYS,
-                  turkish.STEPS, turkish.ORDINALS)
-    for word in table
-) | frozenset(key[:3] for key in TURKISH_HOLIDAYS) | frozenset(
-    "haf sen ayn on yir otu kir ell alt yet sek dok bin iki uc dor bes yed bir".split()
-)  # fmt: skip
 
 
 def english_places(r: Reader) -> Iterator[int]:
@@ -50,10 +40,3 @@ def english_places(r: Reader) -> Iterator[int]:
         if core[at] or (near > 0 and r.words[at].text in _LEADS):
             found.append(at)
     yield from reversed(found)
-
-
-def turkish_places(r: Reader) -> Iterator[int]:
-    """Words of a Turkish text from which a date may be read."""
-    for at, word in enumerate(r.words):
-        if word.text.isdecimal() or word.text[:3] in _STEMS or word.text == "ay":
-            yield at

@@ -1,0 +1,37 @@
+"""People that texts name, and who of them a pronoun means."""
+
+from __future__ import annotations
+
+from spector.language.formation.persons.features import (
+    FEATURES,
+    Cluster,
+    Turn,
+    clusters,
+    features,
+    is_called,
+    mentioned,
+    name_parts,
+    same_name,
+)
+from spector.language.formation.persons.people import Person, gender_of, people_in
+from spector.language.formation.persons.scoring import likelihoods, settled
+from spector.language.formation.persons.weights import BIAS, WEIGHTS
+
+__all__ = [
+    "BIAS",
+    "FEATURES",
+    "WEIGHTS",
+    "Cluster",
+    "Person",
+    "Turn",
+    "clusters",
+    "features",
+    "gender_of",
+    "is_called",
+    "likelihoods",
+    "mentioned",
+    "name_parts",
+    "people_in",
+    "same_name",
+    "settled",
+]
