@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import spector
-from bench.cognition import formation, train_entities
+from bench.cognition import feelings, formation, observed, train_entities
 from bench.cognition.score import Score
 from bench.cognition.statements import carb, data
 from bench.data import NOW
@@ -156,7 +156,8 @@ def _shares(
 
 
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
-    4: english_entities, 5: turkish_entities, 6: formation.pronouns_of_prose,
+    1: feelings.english_feelings, 3: feelings.turkish_feelings, 4: english_entities,
+    5: turkish_entities, 6: formation.pronouns_of_prose,
     7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
-    10: triples, 11: changed_facts,
+    10: triples, 11: changed_facts, 17: observed.classes, 18: observed.worth,
 }  # fmt: skip

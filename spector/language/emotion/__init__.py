@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from spector.language.emotion.detection import CATEGORIES, emotion_in
+from spector.language.emotion.head import EmotionHead, load_head
 
 __all__ = [
     "CATEGORIES",
+    "EmotionHead",
     "emotion_in",
+    "load_head",
 ]

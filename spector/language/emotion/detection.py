@@ -13,6 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.emotion.head import EmotionHead
+from spector.language.emotion.signs import signs_in
 from spector.language.tables import Lexicon, Match, Word, language_of, table_of, words_of
 from spector.language.words import plain
 from spector.records import Emotion
@@ -58,44 +63,47 @@ def _rules(language: str) -> _Rules:
     return _Rules(Lexicon(table.words), table.patterns["urgent"], table.patterns["negated"])
 
 
-@lru_cache(maxsize=1)
-def _signs() -> tuple[re.Pattern[str], dict[str, str]]:
-    """One pattern for all emoji and smileys, and the category of each."""
-    kinds = {
-        sign: name for name, signs in table_of("any", "signs").words.items() for sign in signs
-    }
-    ordered = sorted(kinds, key=len, reverse=True)
-    spelt = "|".join(re.escape(each) for each in ordered if each.isascii())
-    drawn = "|".join(re.escape(each) for each in ordered if not each.isascii())
-    return re.compile(rf"(?<!\S)(?:{spelt})(?=[\s.,!?]|$)|{drawn}"), kinds
-
-
-def emotion_in(text: str, *, exclamation: float = 0.0) -> Emotion:
-    """The feeling of a text; calm and without a category where no word shows one.
+def emotion_in(
+    text: str,
+    *,
+    vector: NDArray[np.float32] | None = None,
+    head: EmotionHead | None = None,
+    exclamation: float = 0.0,
+) -> Emotion:
+    """The feeling of a text; calm and without a category where nothing shows one.
 
     Args:
+        vector: The embedding of the text, for the head.
+        head: From :func:`load_head`, for the embedder that made the vector. It judges the category
+            and the valence of English texts; where it abstains, and of arousal, the words decide.
         exclamation: What each "!" adds to arousal, three at most.
     """
     text = text[:_MOST_CHARS]
     if "`" in text:
         text = _CODE.sub(" ", text)
     words = words_of(text)
-    rules = _rules(language_of(text))
+    language = language_of(text)
+    rules = _rules(language)
     meant: list[Match] = []
     turned: set[int] = set()
     found = list(rules.lexicon.matches(words))
     before = [each.start for each in found if each.name == "negators_before"]
     behind = [each.start for each in found if each.name == "negators_behind"]
-    for at, each in enumerate(found):
+    for each in found:
         if not each.name.startswith("negators"):
             if _is_negated(each, words, before, behind, rules.negated):
                 turned.add(len(meant))
-            meant.append(found[at])
-    signs = _signs_in(text)
+            meant.append(each)
+    signs = signs_in(text)
+    valence, category = _valence(meant, turned, signs), _category(meant, turned, signs)
+    if head is not None and vector is not None and language == head.language and words:
+        judged = head.valence(text, vector)
+        valence = (valence + judged) / 2 if valence else judged
+        category = head.category(text, vector) or category
     return Emotion(
-        _valence(meant, turned, signs),
+        valence,
         _arousal(text, words, meant, turned, rules.urgent, exclamation),
-        _category(meant, turned, signs),
+        category,
         _evidence(words, meant, signs),
     )
 
@@ -110,11 +118,6 @@ def _is_negated(
         return True
     ending = words[each.start].text[max(0, each.letters - 1) :]
     return any(pattern.search(ending) for pattern in endings)
-
-
-def _signs_in(text: str) -> list[tuple[str, str]]:
-    pattern, kinds = _signs()
-    return [(each.group(), kinds[each.group()]) for each in pattern.finditer(text.lower())]
 
 
 def _valence(

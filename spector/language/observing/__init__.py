@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.language.observing.classes import KINDS, Classified, classify
-from spector.language.observing.density import density_of
+from spector.language.observing.density import density_of, substance_of
 from spector.language.observing.filters import FILTERS, filter_of, kind_of_filter
 from spector.language.observing.injection import is_injection
 from spector.language.observing.sentences import Part, parts_of
@@ -22,4 +22,5 @@ __all__ = [
     "is_injection",
     "kind_of_filter",
     "parts_of",
+    "substance_of",
 ]

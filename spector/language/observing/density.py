@@ -11,13 +11,19 @@ from spector.language.observing.sentences import Part, parts_of
 from spector.language.tables import Match, Word, language_of, words_of
 from spector.records import Density
 
-__all__ = ["content_words", "density_of"]
+__all__ = ["content_words", "density_of", "substance_of"]
 
 #: content words from which a sentence of the speaker's own states something, any other, and a mere
 #: reaction to what was said ("that's great, you ...")
 _OWN, _OTHER, _REACTION = 1, 1, 2
+#: without a content word, a sentence of the speaker's own needs so many words
+_OWN_WORDS: Final = 7
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 #: classes that state something without a content word: "I'll give it a try"
 _CLASSES: Final = ("decision", "plan", "rule")
+#: weights of what makes a text worth keeping
+_OF_REACTION, _OF_TIME, _OF_QUESTION = 0.5, 1.5, 1.0
+_NUMBER: Final = re.compile(r"\d+")
 #: a name that is spoken to: "Thanks, Ada!"
 _ADDRESSED: Final = re.compile(
     r"(?:^|[,!.?]\s|^(?:[Hh]ey|[Hh]i|[Hh]ello|[Mm]erhaba|[Ss]elam)\s)"
@@ -53,12 +59,32 @@ def density_of(text: str, *, entities: int, statements: int = 0) -> Density:
     return Density(entities + subjects, facts, **counts)
 
 
+def substance_of(text: str) -> float:
+    """How much a text is worth keeping: its content, times and numbers, less a question.
+
+    Content words of a mere reaction count half. Unlike the density it has no bound, and orders
+    messages: measured on which turns of a conversation are asked for later.
+    """
+    rules = rules_of(language_of(text))
+    total = 0.0
+    for part in parts_of(text):
+        if part.said:
+            words = words_of(part.said)
+            found = list(rules.lexicon.matches(words))
+            content = content_words(part, words, found)
+            total += content * (_OF_REACTION if _matches(part, rules, "reaction") else 1.0)
+            total += _OF_TIME * sum(each.name == "temporal" for each in found)
+            total += _OF_TIME * len(_NUMBER.findall(part.said))
+    return total - _OF_QUESTION * text.rstrip().endswith(("?", "\uff1f"))
+
+
 def _states(part: Part, rules: Rules, content: int, *, is_own: bool) -> bool:
     if _matches(part, rules, "reaction"):
         return content >= _REACTION
     if content >= (_OWN if is_own else _OTHER):
         return True
-    return is_own and any(_matches(part, rules, each) for each in _CLASSES)
+    is_long = len(_WORD.findall(part.said)) >= _OWN_WORDS
+    return is_own and (is_long or any(_matches(part, rules, each) for each in _CLASSES))
 
 
 def content_words(part: Part, words: Sequence[Word], found: Iterable[Match]) -> int:

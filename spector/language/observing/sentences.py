@@ -144,9 +144,11 @@ def _stated_before(folded: str, rules: Rules) -> str:
     before: list[str] = []
     subjects = rules.words["subjects"]
     is_asked = False
-    for clause in _CLAUSE.split(folded):
+    clauses = [each for each in _CLAUSE.split(folded) if each.strip()]
+    for n, clause in enumerate(clauses):
         words = _WORD.findall(clause)
-        if _matches(clause, rules, "asks") or (words and _orders(clause, rules)):
+        is_aside = 0 < n < len(clauses) - 1 and words[:1] and words[0] in rules.words["relatives"]
+        if not is_aside and (_matches(clause, rules, "asks") or _orders(clause, rules)):
             is_asked = True
         elif not clause.rstrip().endswith("?"):
             if not is_asked:
@@ -155,7 +157,8 @@ def _stated_before(folded: str, rules: Rules) -> str:
                 said.append(clause)
     words = _WORD.findall(" ".join(before))
     least = _LEAST_WORDS if subjects else _LEAST_WORDS // 2  # a word of Turkish is a phrase
-    if len(words) >= least and (not subjects or subjects & set(words[:_OPENING])):
+    is_opened = not subjects or subjects & set(words[:_OPENING]) or len(words) >= 2 * least
+    if len(words) >= least and is_opened:
         said = [", ".join(before), *said]
     return " ".join(said) if is_asked or not folded.endswith("?") else ""
 

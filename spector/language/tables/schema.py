@@ -38,8 +38,8 @@ PARTS: Final[Mapping[str, Shape]] = {
         "urgent negated",
     ),
     "observing": _shape(
-        "stop phatic hedges orders orders_last order_endings politeness auxiliaries subjects"
-        " alarm alarm_weak temporal corrections",
+        "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
+        " subjects alarm alarm_weak temporal corrections",
         "correction rule preference decision plan fact entity injection system asks"
         " request lasting first_person reaction",
     ),
