@@ -36,6 +36,13 @@ _HOMES = {
         " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
         " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownRelationError"
         " UnknownTierError",
+    "spector.facets.concepts": "Concepts",
+    "spector.facets.entities": "Entities",
+    "spector.facets.facts": "Facts",
+    "spector.facets.graph": "Graph",
+    "spector.facets.layers": "Layers MemoryLayer",
+    "spector.facets.learnings": "Learnings",
+    "spector.facets.procedures": "Procedures",
     "spector.kernel.contract.evidence": "Ranking",
     "spector.kernel.contract.profile": "Curve PROFILES ScoringProfile",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
@@ -47,8 +54,11 @@ _HOMES = {
     "spector.recall.options": "RecallOptions",
     "spector.records.decision": "Decision",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
+    "spector.records.graph": "Activation Edge Reached RelationKind",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
-    "spector.records.knowledge": "Episode Percept PromotionCandidate",
+    "spector.records.knowledge":
+        "Concept Entity Episode FactEdge FactRecord Learning LearningType Percept"
+        " PredictedOutcome Procedure PromotionCandidate ReadReport Statistic Step",
     "spector.records.memory": "MemoryRecord",
     "spector.records.observation":
         "Density Emotion Importance Note ObserveResult ObservedUnit Reference",

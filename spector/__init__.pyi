@@ -160,6 +160,30 @@ from spector.errors import (
 from spector.errors import (
     UnknownTierError as UnknownTierError,
 )
+from spector.facets import (
+    Concepts as Concepts,
+)
+from spector.facets import (
+    Entities as Entities,
+)
+from spector.facets import (
+    Facts as Facts,
+)
+from spector.facets import (
+    Graph as Graph,
+)
+from spector.facets import (
+    Layers as Layers,
+)
+from spector.facets import (
+    Learnings as Learnings,
+)
+from spector.facets import (
+    MemoryLayer as MemoryLayer,
+)
+from spector.facets import (
+    Procedures as Procedures,
+)
 from spector.kernel.contract import (
     PROFILES as PROFILES,
 )
@@ -234,6 +258,9 @@ from spector.recall import (
     RecallOptions as RecallOptions,
 )
 from spector.records import (
+    Activation as Activation,
+)
+from spector.records import (
     BackupReport as BackupReport,
 )
 from spector.records import (
@@ -243,13 +270,22 @@ from spector.records import (
     CompactionReport as CompactionReport,
 )
 from spector.records import (
+    Concept as Concept,
+)
+from spector.records import (
     Decision as Decision,
 )
 from spector.records import (
     Density as Density,
 )
 from spector.records import (
+    Edge as Edge,
+)
+from spector.records import (
     Emotion as Emotion,
+)
+from spector.records import (
+    Entity as Entity,
 )
 from spector.records import (
     Episode as Episode,
@@ -259,6 +295,12 @@ from spector.records import (
 )
 from spector.records import (
     Explanation as Explanation,
+)
+from spector.records import (
+    FactEdge as FactEdge,
+)
+from spector.records import (
+    FactRecord as FactRecord,
 )
 from spector.records import (
     ForgetReport as ForgetReport,
@@ -271,6 +313,12 @@ from spector.records import (
 )
 from spector.records import (
     Importance as Importance,
+)
+from spector.records import (
+    Learning as Learning,
+)
+from spector.records import (
+    LearningType as LearningType,
 )
 from spector.records import (
     Loss as Loss,
@@ -288,16 +336,31 @@ from spector.records import (
     ObserveResult as ObserveResult,
 )
 from spector.records import (
+    PredictedOutcome as PredictedOutcome,
+)
+from spector.records import (
     Problem as Problem,
 )
 from spector.records import (
+    Procedure as Procedure,
+)
+from spector.records import (
     Purged as Purged,
+)
+from spector.records import (
+    Reached as Reached,
+)
+from spector.records import (
+    ReadReport as ReadReport,
 )
 from spector.records import (
     Reference as Reference,
 )
 from spector.records import (
     ReflectReport as ReflectReport,
+)
+from spector.records import (
+    RelationKind as RelationKind,
 )
 from spector.records import (
     RepairReport as RepairReport,
@@ -313,6 +376,12 @@ from spector.records import (
 )
 from spector.records import (
     Signals as Signals,
+)
+from spector.records import (
+    Statistic as Statistic,
+)
+from spector.records import (
+    Step as Step,
 )
 from spector.records import (
     UserSummary as UserSummary,

@@ -260,18 +260,18 @@ class Memory(Verbs):
             **rare: the fields of ``options``; a keyword wins over the same field.
 
         Returns:
-            A list of hits with ``.stats``: how many records each phase of the scan dropped; and
-            ``.notes``, as of a cue that was shortened to ``Config.max_cue_bytes``.
+            A list of hits with ``.stats``: how many records each phase of the scan dropped;
+            ``.notes``, as of a shortened cue; and ``.layers``, what layers of yours recall.
 
         Raises:
             InvalidInputError: naming the argument; its subclass says which kind.
         """
         self._parts.access.ensure(write=parse_switch(learn, "learn"))
-        return self._parts.recaller.recall(
+        return self._parts.with_layers(self._parts.recaller.recall(
             cue, vector, k, as_of, kind, profile, selective, learn, options, rare, tiers=tiers,
             tags=tags, any_tags=any_tags, time_range=time_range, where=where, user_id=user_id,
             agent_id=agent_id, session_id=session_id,
-        )
+        ))  # fmt: skip
 
     @verb
     def context(

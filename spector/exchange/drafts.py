@@ -34,7 +34,7 @@ def draft_of(
     if "recorded_at" not in line.entry:
         given = _with_source(given, path)
     arguments = _arguments(given, id_of)
-    sorts = frozenset() if line.knowledge is None else line.knowledge.sorts
+    sorts = line.sorts
     for sort in sorts & TIER_OF_SORT.keys():
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from spector.arguments import parse_callback, parse_integer, parse_path, parse_switch, parse_truth
@@ -20,6 +21,7 @@ from spector.records import MemoryRecord
 from spector.search import Listing
 from spector.search.view import Selection
 from spector.store.backup import file_beside
+from spector.store.files import Bytes
 from spector.tiers import TierRouter
 from spector.write import ArrivalWriter, Incoming
 
@@ -28,6 +30,8 @@ __all__ = ["Exchange"]
 Progress = Callable[[int, int | None], None]
 
 _BATCH = 512
+#: memories that are looked up at once
+_CHUNK = 256
 
 
 class Exchange:
@@ -58,14 +62,12 @@ class Exchange:
             count: how many memories there are, for the progress of a full export.
         """
         chosen = self._listing.select(given, "export")
-        has_vectors = not self._vectors.can_embed
-        if vectors is not None:
-            has_vectors = parse_truth(vectors, "vectors")
+        has_vectors = None if vectors is None else parse_truth(vectors, "vectors")
         damaged: list[int] | None = [] if parse_truth(skip_damaged, "skip_damaged") else None
         place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
-        written = Export(
-            self._router, self._keeps(chosen), is_whole=chosen.is_everything,
-            vectors=self._vectors if has_vectors else None, damaged=damaged,
+        written = self._export(
+            self._keeps(chosen), is_whole=chosen.is_everything, vectors=has_vectors,
+            damaged=damaged,
         ).write(
             place, self._listing.records(chosen, damaged, proven=True),
             total=count() if chosen.is_everything else None,
@@ -78,6 +80,36 @@ class Exchange:
             )
         return written
 
+    def save(
+        self, target: Any, is_part: Callable[[Collection[int]], Collection[int]], *,
+        overwrite: Any,
+    ) -> int:
+        """Write a part of the memories to ``target``; returns how many.
+
+        Args:
+            is_part: which of some lasting memories belong to it.
+        """
+        place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
+        everything = self._listing.records(self._listing.select({}, "export"), proven=True)
+        export = self._export(is_part, is_whole=False, vectors=None, damaged=None)
+        return export.write(
+            place, _parted(everything, is_part, self._is_lasting), progress=None, total=None
+        )
+
+    def _is_lasting(self, record: MemoryRecord) -> bool:
+        return not self._router[record.tier].volatile
+
+    def _export(
+        self, keeps: Callable[[Collection[int]], Collection[int]], *, is_whole: bool,
+        vectors: bool | None, damaged: list[int] | None,
+    ) -> Export:
+        """An export; with vectors by default where nothing here can make them again."""
+        with_vectors = not self._vectors.can_embed if vectors is None else vectors
+        return Export(
+            self._router, keeps, is_whole=is_whole, damaged=damaged,
+            vectors=self._vectors if with_vectors else None,
+        )
+
     def _keeps(self, chosen: Selection) -> Callable[[Collection[int]], Collection[int]]:
         """Which of some memories a selection has; nothing leads out of it."""
         if chosen.is_everything:
@@ -85,12 +117,17 @@ class Exchange:
         return partial(self._listing.among, chosen)
 
     def import_(
-        self, source: Any, *, change: Change | None, limit: Any, progress: Progress | None,
+        self, source: Any, *, change: Change | None = None, limit: Any = None,
+        progress: Progress | None = None,
+        accepts: Callable[[frozenset[str]], bool] | None = None,
     ) -> list[MemoryRecord]:
         """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
 
         These are part of the append: a quarantined memory is so from its commit on, and a memory
         with a payload is never without it.
+
+        Args:
+            accepts: whether memories with payloads of these sorts are stored; None for all.
         """
         path = parse_path(source, "source")
         parse_callback(progress, "progress")
@@ -104,7 +141,7 @@ class Exchange:
         out: list[MemoryRecord] = []
         arrivals = Arrivals()
         most = min(_BATCH, self._config.batch_records)
-        for batch in batches(path, self._vectors, most, limit, change):
+        for batch in batches(path, self._vectors, most, limit, change, accepts):
             first, last = batch.numbers
             try:
                 out += self._store(path, batch, arrivals)
@@ -128,3 +165,15 @@ class Exchange:
             )
             for line in batch.memories
         ])  # fmt: skip
+
+
+def _parted(
+    records: Iterable[tuple[MemoryRecord, Bytes]],
+    is_part: Callable[[Collection[int]], Collection[int]],
+    is_lasting: Callable[[MemoryRecord], bool],
+) -> Iterator[tuple[MemoryRecord, Bytes]]:
+    """Those of the records that are lasting and part of something."""
+    left = iter(records)
+    while chunk := list(islice(left, _CHUNK)):
+        ours = is_part([record.id for record, _ in chunk if is_lasting(record)])
+        yield from (each for each in chunk if each[0].id in ours)

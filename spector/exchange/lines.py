@@ -27,6 +27,9 @@ KNOWN: Final = frozenset(
     (*ARGUMENTS, *_RESTORED, "id", *LINKS, "superseded_by", "own_until", "recorded_at", "content",
      "vector_model", *MEMORY_KEYS)
 )
+_KNOWLEDGE: Final = frozenset(MEMORY_KEYS)
+#: keys of `MemoryRecord.to_dict` that repeat what a payload says
+_REPEATED: Final = frozenset({"details"})
 
 #: from the dictionary of a line to the one to import
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -42,6 +45,11 @@ class Line:
     #: as the caller changed it
     given: dict[str, Any]
     knowledge: Knowledge | None
+
+    @property
+    def sorts(self) -> frozenset[str]:
+        """Sorts of its payloads."""
+        return frozenset() if self.knowledge is None else self.knowledge.sorts
 
     @property
     def user(self) -> str:
@@ -88,12 +96,14 @@ class Batch:
 
 
 def batches(
-    path: str, vectors: Vectors, most: int, limit: int | None, change: Change | None
+    path: str, vectors: Vectors, most: int, limit: int | None, change: Change | None,
+    accepts: Callable[[frozenset[str]], bool] | None = None,
 ) -> Iterator[Batch]:
     """Lines in batches of at most ``most``; no memory of a batch refers to one of its own.
 
     Args:
         limit: memories to read at most; lines of other kinds behind the last are not read.
+        accepts: memories whose payloads are of other sorts are passed over.
     """
     batch = Batch()
     seen: set[int] = set()
@@ -112,8 +122,10 @@ def batches(
                     batch = Batch()
                 batch.items.append((number, _checked(parse_item, entry, f"{path} line {number}")))
                 continue
-            left -= 1
             line = _line(path, number, entry, vectors, change, seen)
+            if accepts is not None and not accepts(line.sorts):
+                continue
+            left -= 1
             if not batch.takes(line, most):
                 yield batch
                 batch = Batch()
@@ -136,7 +148,9 @@ def _line(
     where = f"{path} line {number}"
     if entry.get("vector") is not None and not vectors.accepts(entry, where):
         del entry["vector"]
-    knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
+    knowledge = None
+    if not _KNOWLEDGE.isdisjoint(entry):
+        knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
     _refuse_unknown(entry, knowledge, seen, where)
     return Line(number, entry, entry if change is None else change(dict(entry)), knowledge)
 
@@ -160,7 +174,7 @@ def _entry(path: str, number: int, line: str) -> dict[str, Any]:
         )
     if ITEM_KEY in entry:
         return entry
-    unknown = set(entry) - KNOWN
+    unknown = set(entry) - KNOWN - _REPEATED
     if unknown:
         raise ImportFormatError(
             f"{path} line {number} has the unknown key {min(unknown)!r}",

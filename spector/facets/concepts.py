@@ -274,6 +274,12 @@ class Concepts(ItemFacet):
         return Grounding(self._parts).ground(found.id, found.name, episodes)
 
     @verb
+    def statistics(self, concept: Named) -> list[Statistic]:
+        """What `ground` has noted of a concept, as it is stored."""
+        found = self._typed(concept, self.sort)
+        return Grounding(self._parts).statistics([found]).get(found, [])
+
+    @verb
     def context(
         self, percept: Percept, *, limit: int | None = None, budget_ms: float | None = None,
         user_id: str | None = None, agent_id: str | None = None,

@@ -57,6 +57,17 @@ class Entities(Facet):
         return found[:most]
 
     @verb
+    def all(
+        self, *, limit: int | None = None, user_id: str | None = None, agent_id: str | None = None
+    ) -> list[Entity]:
+        """Every entity that memories of the scope mention, the most mentioned first."""
+        most = None if limit is None else parse_integer(limit, "limit", low=1)
+        scope = self._scope(user_id, agent_id)
+        with self._read() as reader:
+            found = self._made(reader, reader.items_of("entity", scope.user_id), scope)
+        return sorted(found, key=lambda each: (-each.mentions, each.id))[:most]
+
+    @verb
     def profile(
         self, name: str, *, limit: int = 15, user_id: str | None = None,
         agent_id: str | None = None,

@@ -13,6 +13,7 @@ from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets.base import ids_of
 from spector.facets.statements import FACT_GROWTH, Statements, registered
 from spector.knowledge import (
+    ENTITY_NAMES,
     Changes,
     FactToAdd,
     KnowledgeReader,
@@ -122,14 +123,14 @@ class Facts(Statements):
         self, entity: str, *, limit: int | None = None, learn: bool = False,
         user_id: str | None = None, agent_id: str | None = None,
     ) -> list[FactRecord]:
-        """Facts that hold and have a name as their subject or object, the surest first."""
+        """Facts that hold and have a name as their subject or object, the surest first.
+
+        An alias of an entity leads to the facts about each of its names.
+        """
         name = folded(checked_part(entity, "entity"))
         scope = self._scope(user_id, agent_id)
         with self._read() as reader:
-            rows = {
-                row["id"]: row for end in ("subject", "object")
-                for row in reader.facts(holds=1, **{end: name})
-            }
+            rows = _about(reader, name, scope.user_id)
             found = self._made(reader, rows.values(), scope)
         found.sort(key=lambda each: (-each.confidence, each.id))
         most = None if limit is None else parse_integer(limit, "limit", low=1)
@@ -276,3 +277,23 @@ def _held_at(record: MemoryRecord, moment_ms: int) -> bool:
     return begins <= moment_ms and (
         record.valid_until_ms is None or moment_ms < record.valid_until_ms
     )
+
+
+def _about(reader: KnowledgeReader, name: str, user: str | None) -> dict[int, dict[str, Any]]:
+    """Facts that hold and name what a name means: its own, and those by other names of an entity.
+
+    Names are other names within one user only.
+    """
+    wanted: dict[str | None, set[str]] = {None: {name}}
+    entities = reader.named_within([name], ENTITY_NAMES, user)
+    names = reader.names_of({row["id"] for row in entities}) if entities else {}
+    for row in entities:
+        wanted.setdefault(row["scope"], set()).update(
+            each["folded"] for each in names.get(row["id"], ()) if each["sort"] in ENTITY_NAMES
+        )
+    return {
+        row["id"]: row for scope, some in wanted.items() for end in ("subject", "object")
+        for row in reader.facts(
+            holds=1, **({} if scope is None else {"scope": scope}), **{end: sorted(some)}
+        )
+    }  # fmt: skip

@@ -248,7 +248,10 @@ class Graph(CompletingFacet):
         self, seeds: Memories, *, decay: float | None = None, threshold: float | None = None,
         hops: int | None = None, layers: Iterable[str] | None = None,
     ) -> Activation:
-        """What comes to mind from a few memories; None as configured (0.5, 0.05 and 3)."""
+        """What comes to mind from a few memories; None as configured (0.5, 0.05 and 3).
+
+        Layers that were registered are asked as well; their ids are their own.
+        """
         usual = self._parts.config.knowledge
         decay = usual.spread_decay if decay is None else decay
         threshold = usual.spread_threshold if threshold is None else threshold
@@ -256,14 +259,17 @@ class Graph(CompletingFacet):
         start = ids_of(seeds, "seeds")
         for each in start:
             self._record(each)
+        least = parse_number(threshold, "threshold", low=1e-6, high=1.0)
         with self._read() as reader:
             found = activate(
                 StoreEdges(reader, self._rows, "both", None), start,
                 lambda ids: _layers(reader, ids),
                 decay=parse_number(decay, "decay", low=0.0, high=1.0),
-                threshold=parse_number(threshold, "threshold", low=1e-6, high=1.0),
-                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
+                threshold=least, hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
+        if any(self._parts.layers):
+            others = self._parts.layers.associated(start, least)
+            found = Activation({**others, **found.layers})
         if layers is None:
             return found
         wanted = {layers} if isinstance(layers, str) else set(layers)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields as fields_of
+from os import PathLike
 from typing import Any, Final, Protocol, runtime_checkable
 
 from spector.arguments import parse_callback, parse_integer
@@ -12,6 +14,7 @@ from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets.base import Facet, ids_of
 from spector.facets.concepts import Concepts
 from spector.facets.graph import Graph
+from spector.facets.grounding import Grounding
 from spector.facets.items import ItemFacet
 from spector.knowledge import (
     LAYERS,
@@ -21,6 +24,7 @@ from spector.knowledge import (
     encode,
     layer_name,
     layer_of,
+    references_of,
 )
 from spector.parts import Parts
 from spector.process import Callback, verb
@@ -177,6 +181,92 @@ class StoreLayer(ItemFacet):
         )
 
     @verb
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> int:
+        """Write this layer to a file as `Memory.export` does; returns how many memories.
+
+        Ties to memories of other layers are left out.
+
+        Raises:
+            StoreExistsError: A file is there; it was left alone.
+        """
+        self._parts.access.ensure()
+        return self._parts.exchange.save(path, self._ours_among, overwrite=overwrite)
+
+    @verb
+    def load(self, path: str | PathLike[str]) -> int:
+        """Read the memories of this layer from a file that `save` or an export wrote.
+
+        Those of other layers are passed over; a concept that the store has is not made twice.
+        Returns how many memories.
+
+        Raises:
+            ImportFormatError: Naming the line.
+        """
+        self._may_write()
+        return len(self._parts.exchange.import_(
+            path, accepts=lambda sorts: layer_of(sorts) == self.layer_name
+        ))  # fmt: skip
+
+    def _ours_among(self, ids: Collection[int]) -> set[int]:
+        with self._read() as reader:
+            sorts = reader.sorts(ids)
+        return {each for each in ids if layer_of(sorts.get(each, ())) == self.layer_name}
+
+    @verb
+    def consolidate(self, *, limit: int | None = None) -> dict[str, int]:
+        """Do now what sleep does for this layer; returns what came of it.
+
+        Episodes become concepts, concepts are grounded in their episodes and patterns promoted,
+        statistics are brought up to date.
+
+        Args:
+            limit: Episodes to read, or concepts to ground, at most; None for all.
+        """
+        self._may_write()
+        most = sys.maxsize if limit is None else parse_integer(limit, "limit", low=1)
+        if self.layer_name == "episodes":
+            ids = [each.id for each in self._of_layer(self._selected({}))][:most]
+            found = self._parts.extractor.extract_from(ids)
+            return {"read": len(ids), "concepts": len(found.concepts)}
+        ground = Grounding(self._parts)
+        with self._read() as reader:
+            concepts = sorted(reader.all_payloads("concept"))[:most]
+            payloads = reader.payloads(concepts, "concept")
+            references = references_of(reader, concepts)
+        figures = sum(
+            len(ground.ground(
+                each, payloads[each]["name"], references.get(each, {}).get("episodes", ())
+            ))
+            for each in concepts
+        )  # fmt: skip
+        if self.layer_name == "statistics":
+            return {"statistics": figures}
+        promoted = self._parts.promoter.promote()
+        return {
+            "statistics": figures + len(promoted.statistics), "promoted": len(promoted.made),
+        }  # fmt: skip
+
+    @verb
+    def compressed(self, id: Named) -> str | dict[str, Any]:
+        """A memory of this layer in few words.
+
+        Of an episode its summary, or its text; of a statistic its verbal form; of a concept its
+        name, category, confidence and references.
+        """
+        record = self.get(id)
+        with self._read() as reader:
+            episode = reader.payloads([record.id], "episode").get(record.id, {})
+            concept = reader.payloads([record.id], "concept").get(record.id)
+            references = references_of(reader, [record.id]).get(record.id, {})
+        if concept is None:
+            return str(episode.get("summary") or record.text)
+        return {
+            "name": concept["name"], "category": concept["category"],
+            "confidence": concept["confidence"],
+            "references": {layer: list(ids) for layer, ids in references.items()},
+        }  # fmt: skip
+
+    @verb
     def stats(self) -> dict[str, Any]:
         """The name of this layer, and how many memories it has."""
         return {"layer": self.layer_name, "memories": len(self)}
@@ -209,24 +299,31 @@ class Layers(Facet):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._layers: dict[str, Any] = {each: StoreLayer(parts, each) for each in _NAMES}
+        self._own: dict[str, Any] = {each: StoreLayer(parts, each) for each in _NAMES}
 
     def __getitem__(self, name: str) -> Any:
-        found = self._layers.get(layer_name(name))
+        key = layer_name(name)
+        found = self._own.get(key)
+        if found is None:  # an empty layer is false
+            found = self._parts.layers.get(key)
         if found is None:
             raise InvalidInputError(
-                f"there is no layer {name!r:.60}", hint=f"one of: {', '.join(self._layers)}"
+                f"there is no layer {name!r:.60}", hint=f"one of: {', '.join(self)}"
             )
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._layers)
+        return iter([*self._own, *self._parts.layers])
 
     def __len__(self) -> int:
-        return len(self._layers)
+        return sum(1 for _ in self)
 
     def register(self, layer: MemoryLayer) -> None:
-        """Add a foreign layer under its name.
+        """Add a layer of yours under its name, in this process.
+
+        `Memory.recall` asks it for every cue, with ``limit``, ``cue`` and the scopes that the
+        recall has: its answer is ``hits.layers[name]``. `Graph.activate` asks it with the seeds. A
+        layer that raises is logged and left out.
 
         Raises:
             InvalidInputError: It does not do what a layer does, or its name is taken.
@@ -236,9 +333,9 @@ class Layers(Facet):
                 f"{type(layer).__name__} is no layer", hint="see spector.facets.MemoryLayer"
             )
         name = layer_name(layer.layer_name)
-        if name in self._layers:
+        if name in iter(self):
             raise InvalidInputError(f"layer {name} exists", hint="give it another name")
-        self._layers[name] = layer
+        self._parts.layers.add(name, layer)
 
 
 def _mapping(record: Any) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from spector.clock import Clock
 from spector.config import Config
@@ -13,11 +13,13 @@ from spector.forgetting import Forgetting
 from spector.kernel import ParallelKernel
 from spector.observe import Observing
 from spector.parts.lifetime import Access, Lifetime
-from spector.process import Calls, Operations
+from spector.process import Calls, ForeignLayers, Operations
 from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
 from spector.recall import Recaller
+from spector.records import HitList
 from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
+from spector.search.view import RecallRequest
 from spector.session import Sessions
 from spector.sleep import ReflectDaemon, Sleeper
 from spector.store.core import Store
@@ -78,6 +80,22 @@ class Parts:
     sessions: Sessions
     sleeper: Sleeper
     daemon: ReflectDaemon
+    #: layers of a caller's, asked beside the memories
+    layers: ForeignLayers = field(default_factory=ForeignLayers)
+
+    def with_layers(self, hits: HitList) -> HitList:
+        """Hits, with what layers of a caller's recall for their cue."""
+        request = cast("RecallRequest | None", hits.request)
+        if request is None or not any(self.layers) or not request.cue.text:
+            return hits
+        chosen = request.selection
+        scopes = {"user_id": chosen.user_id, "agent_id": chosen.agent_id,
+                  "session_id": chosen.session_id}  # fmt: skip
+        hits.layers = self.layers.recalled(
+            request.cue.text, request.k,
+            {name: value for name, value in scopes.items() if value is not None},
+        )
+        return hits
 
     @property
     def store(self) -> Store:

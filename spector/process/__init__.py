@@ -7,6 +7,7 @@ from spector.process.caches import KEEPERS, drop_all_caches, keeps
 from spector.process.callbacks import Callback, LayerCallbacks, Watchers
 from spector.process.calls import Calls, Steps, verb
 from spector.process.exit import at_exit
+from spector.process.layers import ForeignLayers
 from spector.process.operations import SNIPPET, Operation, Operations
 from spector.process.resources import (
     Call,
@@ -33,6 +34,7 @@ __all__ = [
     "Call",
     "Callback",
     "Calls",
+    "ForeignLayers",
     "LayerCallbacks",
     "Operation",
     "Operations",

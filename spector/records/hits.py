@@ -341,6 +341,7 @@ class HitList(list[Hit]):
         notes: how the cue was read where that differs from its text, as for a cue that is too long.
         is_survey: True when the cue asked for everything ("what do you know about me?"). The list
             then has the strongest and most distinct memories, and none of them stands out.
+        layers: name of a layer of a caller's -> what it recalled for the cue, beside the k hits.
         outdated: for a cue that asks how things are now: id of a hit -> ids of newer hits that
             answer it anew.
     """
@@ -355,6 +356,7 @@ class HitList(list[Hit]):
         self.outdated = outdated or {}
         self.standing = standing
         self.request: object = None
+        self.layers: Mapping[str, tuple[Any, ...]] = {}
         self.stats = stats or ScanStats()
         self.signals = signals
         self.abstained = abstained
@@ -373,7 +375,7 @@ class HitList(list[Hit]):
             standing=self.standing, notes=self.notes, is_survey=self.is_survey,
             outdated=self.outdated,
         )  # fmt: skip
-        out.request = self.request
+        out.request, out.layers = self.request, self.layers
         return out
 
     def __repr__(self) -> str:

@@ -30,13 +30,16 @@ VERBS = (
     "stats",
     "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
     "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
-    "facts", "graph",
+    "facts", "graph", "entities", "procedures", "learnings", "concepts", "retire", "reactivate",
+    "dormant",
 )  # fmt: skip
 NEEDS_STORE = {
     "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
     "stats": [], "inspect": [], "reembed": [], "history": ["1"], "reinstate": ["1"],
     "list": [], "get": ["1"], "count": [], "users": [], "update": ["1", "x"], "pin": ["1"],
     "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"], "facts": [], "graph": ["1"],
+    "entities": [], "procedures": [], "learnings": [], "concepts": [], "retire": ["1"],
+    "reactivate": ["1"], "dormant": [],
 }  # fmt: skip
 
 

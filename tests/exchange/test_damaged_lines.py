@@ -60,6 +60,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "fact too sure": (second(payload={"fact": {**FACT, "confidence": 2}}), "confidence"),
     "fact with spans of words": (second(payload={"fact": {**FACT, "spans": ["x"]}}), "spans"),
+    "notes of no note": (second(payload={"observed": {"notes": [["x"]]}}), "notes"),
+    "notes that end before they begin": (
+        second(payload={"observed": {"notes": [[3, 1, "date", "today"]]}}), "notes"
+    ),
     "half a character": (
         second(payload={"fact": {**FACT, "subject": "\ud800"}}), "surrogate"
     ),

@@ -8,6 +8,7 @@ selection has nothing of what it leaves out.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -333,3 +334,15 @@ def test_callbacks_of_layers_hear_of_what_is_imported(memory: Memory, tmp_path: 
         assert heard.count(("concepts", "coffee mug")) == 1
         assert sum(layer == "statistics" for layer, _ in heard) == 2
         assert sum(layer == "episodes" for layer, _ in heard) == 11
+
+
+def test_what_a_record_says_of_itself_can_be_imported(memory: Memory, tmp_path: Path) -> None:
+    ids = known(memory)
+    records = [memory.get(ids[name]) for name in ("a", "procedure")]
+    assert any("details" in each.to_dict() for each in records)
+    lines = [json.dumps(each.to_dict()) + "\n" for each in records]
+    (tmp_path / "records.jsonl").write_text("".join(lines))
+    with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as other:
+        assert [each.text for each in other.import_(tmp_path / "records.jsonl")] == [
+            each.text for each in records
+        ]

@@ -108,7 +108,11 @@ def test_rows_of_the_pages_are_those_of_the_tables(store: Path, proof: Proof) ->
     for number in range(1, pages.count + 1):
         for table, row in rows_of(pages.read(number), number, pages):
             found[table].add(tuple(row.values()))
+    present = {name for (name,) in _sql(store, "SELECT name FROM sqlite_master")}
     for table, columns in COLUMNS.items():
+        if table not in present:  # this store knows nothing beside its memories
+            assert found[table] == set(), table
+            continue
         assert found[table] == set(_sql(store, f"SELECT {', '.join(columns)} FROM {table}")), table
     proof("repair", rows=sum(map(len, found.values())), pages=pages.count)
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import MemoryRecord
 
-__all__ = ["add_pin", "add_reinforce", "add_resolve", "add_unpin", "add_update"]
+__all__ = [
+    "add_pin", "add_reactivate", "add_reinforce", "add_resolve", "add_retire", "add_unpin",
+    "add_update",
+]
 
 #: what --clear takes -> the argument of ``Memory.update``
 _CLEARED: Final = {
@@ -165,6 +168,35 @@ def run_reinforce(args: argparse.Namespace, console: Console) -> int:
         args, console, "strengthened" if success else "weakened",
         lambda memory, each, guard: memory.reinforce(each, success, **guard),
     )
+
+
+def add_retire(commands: Any) -> None:
+    parser = _add_change(commands, "retire", "make memories dormant: kept, but not recalled")
+    parser.set_defaults(run=run_retire)
+
+
+def run_retire(args: argparse.Namespace, console: Console) -> int:
+    return _rest(args, console, "retired", lambda memory: memory.retire)
+
+
+def add_reactivate(commands: Any) -> None:
+    parser = _add_change(commands, "reactivate", "bring dormant memories back")
+    parser.set_defaults(run=run_reactivate)
+
+
+def run_reactivate(args: argparse.Namespace, console: Console) -> int:
+    return _rest(args, console, "reactivated", lambda memory: memory.reactivate)
+
+
+def _rest(
+    args: argparse.Namespace, console: Console, done: str,
+    verb: Callable[[Memory], Callable[..., list[MemoryRecord]]],
+) -> int:
+    with open_store(args) as memory:
+        records = verb(memory)(args.ids, **scopes(args))
+    console.document({"memories": records})
+    console.say(f"{done} {counted(len(records), 'memory')}")
+    return 0
 
 
 def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:

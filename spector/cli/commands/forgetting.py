@@ -64,6 +64,10 @@ def add_forget(commands: Any) -> None:
         help="with IDs: keep the immutable ones, forget the others",
     )
     parser.add_argument(
+        "--no-cascade", action="store_false", dest="cascade",
+        help="keep facts and other derived memories whose last source goes, and list them",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="only show what would be forgotten"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
@@ -85,6 +89,7 @@ of another scope, it counts as unknown, and nothing is forgotten.
 
 A selection keeps pinned and immutable memories, and lists them. IDs forget pinned memories too. If
 one of the IDs is immutable, nothing is forgotten, unless --skip-protected or --include-protected is
+given. Facts and other memories that are derived from nothing else go along, unless --no-cascade is
 given.
 
 Exit code 1: nothing was forgotten (the answer was no, or nothing matches), or, with --purge, bytes
@@ -103,13 +108,14 @@ class _Request:
     verify: bool
     include_protected: bool
     skip_protected: bool
+    cascade: bool
 
 
 def run_forget(args: argparse.Namespace, console: Console) -> int:
     request = _Request(
         ids=args.ids, selection=selection(args), stored_before=args.stored_before,
         purge=args.purge, verify=args.verify, include_protected=args.include_protected,
-        skip_protected=args.skip_protected,
+        skip_protected=args.skip_protected, cascade=args.cascade,
     )
     _refuse_contradictions(request, guard=scopes(args))
     if args.dry_run:
@@ -168,6 +174,8 @@ def forget(memory: Memory, request: _Request) -> ForgetReport:
         how["include_protected"] = True
     if request.skip_protected:
         how["skip_protected"] = True
+    if not request.cascade:
+        how["cascade"] = False
     if request.ids:
         return memory.forget(list(request.ids), **how, **request.selection)
     if request.stored_before is None:
@@ -256,16 +264,26 @@ def _is_confirmed(memory: Memory, request: _Request, console: Console) -> bool:
 
 
 def _show(report: ForgetReport, request: _Request, console: Console) -> None:
-    found: dict[str, Any] = {"forgotten": report.ids, "protected": report.protected}
+    found: dict[str, Any] = {
+        "forgotten": report.ids, "protected": report.protected, "derived": report.derived,
+        "without_source": report.without_source,
+    }  # fmt: skip
     if report.receipt is None:
         found["in_files_until"] = report.due
     console.document(found | ({"receipt": report.receipt} if request.purge else {}))
     asked = set(request.ids)
     before = asked.difference(report.ids, report.protected) if request.purge else set()
+    along = set(report.derived) - asked
+    count = len(report.ids) - len(along)
     if not request.ids:
-        console.say(f"forgot {counted(len(report.ids), 'memory')}")
+        console.say(f"forgot {counted(count, 'memory')}")
     elif len(before) < len(asked):
-        console.say(f"forgot {len(report.ids)} of {counted(len(asked), 'memory')}")
+        console.say(f"forgot {count} of {counted(len(asked), 'memory')}")
+    if along:
+        console.say(f"and {counted(len(along), 'derived memory')} with no other source")
+    if report.without_source:
+        left = counted(len(report.without_source), "derived memory")
+        console.say(f"kept {left} without a source: {_id_list(report.without_source)}")
     if report.protected:
         console.say(f"kept {_kept_text(len(report.protected), report.protected, request)}")
     if report.receipt is not None:

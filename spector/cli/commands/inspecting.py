@@ -22,7 +22,8 @@ def add_inspect(commands: Any) -> None:
     parser.set_defaults(run=run_inspect)
 
 
-_INSPECT = """List the partitions of a store, or show one record with the fields of its header.
+_INSPECT = """List the partitions of a store, or show one record with the fields of its header and
+what is known of it: its payload, the edges and links that it has.
 Reads the files directly, so it works on a damaged store as far as the files can be read.
 Exit code 1: the files have problems."""
 
@@ -41,8 +42,24 @@ def run_inspect(args: argparse.Namespace, console: Console) -> int:
         found["problems"] = store.problems
     console.document(found)
     if not console.as_json:
-        console.pairs(found)
+        console.pairs({name: value for name, value in found.items() if name != "knowledge"})
+        _show_knowledge(found.get("knowledge", {}), console)
     return 0 if found.get("crc_ok") and not store.problems else 1
+
+
+def _show_knowledge(known: dict[str, list[dict[str, Any]]], console: Console) -> None:
+    """Rows of knowledge that name a record, table by table."""
+    for table, rows in known.items():
+        console.say()
+        console.say(console.style(table, "bold"))
+        for row in rows:
+            if table in ("payload", "fact", "item"):
+                console.pairs(row, indent=2)
+            else:
+                console.say("  " + "  ".join(
+                    f"{name}={clean(str(value))}" for name, value in row.items()
+                    if value is not None
+                ))  # fmt: skip
 
 
 def _show_partitions(store: Any, console: Console) -> int:

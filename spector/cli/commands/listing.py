@@ -25,7 +25,7 @@ from spector.messages import counted
 if TYPE_CHECKING:
     from spector.records import MemoryRecord
 
-__all__ = ["add_count", "add_get", "add_list", "add_users"]
+__all__ = ["add_count", "add_dormant", "add_get", "add_list", "add_users"]
 
 
 def add_list(commands: Any) -> None:
@@ -64,6 +64,41 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
     if len(found) < count:
         console.say()
         console.say(f"the newest {len(found)} of {count}; --limit shows more")
+    return 0
+
+
+def add_dormant(commands: Any) -> None:
+    parser = commands.add_parser("dormant", help="show memories at rest", description=_DORMANT)
+    add_path(parser)
+    parser.add_argument(
+        "-n", "--limit", type=positive_int, default=20, metavar="N",
+        help="most memories to show (default: 20)",
+    )
+    add_scopes(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_dormant)
+
+
+_DORMANT = """List the memories that spector retire or sleep has put to rest, the latest event
+first: they are kept, but recalls leave them out. spector reactivate brings them back. Exit code 1:
+there is none."""
+
+
+def run_dormant(args: argparse.Namespace, console: Console) -> int:
+    with open_store(args, "r") as memory:
+        found = [
+            each for each in memory.records(include=["dormant"], **scopes(args)) if each.dormant
+        ]
+    newest_first = sorted(found, key=lambda each: (-each.event_ms, -each.id))[: args.limit]
+    console.document({"memories": newest_first, "dormant": len(found)})
+    if not found:
+        console.note("no memory is dormant")
+        return 1
+    if not console.as_json:
+        show_memories(console, newest_first, protected=True, users=args.user_id is None)
+    if len(newest_first) < len(found):
+        console.say()
+        console.say(f"the newest {len(newest_first)} of {len(found)}; --limit shows more")
     return 0
 
 

@@ -153,12 +153,10 @@ class Arrivals:
 
     def _refuse_met(self, reader: KnowledgeReader, arrived: Sequence[Arrival]) -> None:
         for each in arrived:
-            if each.knowledge is None or each.knowledge.fact is None or each.place.is_known:
+            if each.knowledge is None or each.place.is_known:
                 continue
-            key = each.knowledge.fact["fact_key"]
-            if each.knowledge.fact["holds"] and reader.facts(
-                scope=each.place.scope, fact_key=key, holds=1
-            ):
+            identity = each.knowledge.identity(each.place.scope)
+            if identity is not None and self._same(reader, identity, {}) is not None:
                 raise MetError
 
     def _put_payloads(

@@ -20,6 +20,7 @@ from spector.store.catalog import (
     is_typed,
 )
 from spector.store.integrity.findings import Findings
+from spector.store.payloads import has_tables
 from spector.store.sqlite import problem_of_full_text
 
 __all__ = ["check_catalog", "check_words"]
@@ -78,6 +79,9 @@ def _check_counters(
     """I6: no number is used twice."""
     head = catalog.head(db)  # raises when the counters are lost
     (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
+    if has_tables(db):  # items take their ids from the same sequence
+        (item,) = db.execute("SELECT coalesce(max(item_id), 0) FROM item").fetchone()
+        newest = max(newest, item)
     (logged,) = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
     seen = max((row.change_seq for row in rows), default=0)
     for name, value, least in (

@@ -40,7 +40,7 @@ from spector.store.payloads.sorts import (
     words_in,
 )
 from spector.store.payloads.tables import Column, PayloadTable
-from spector.store.payloads.words import owned_rows, words_of_row
+from spector.store.payloads.words import owned_rows, rows_naming, words_of_row
 
 __all__ = [
     "KNOWLEDGE_MINOR",
@@ -75,6 +75,7 @@ __all__ = [
     "payloads_of",
     "problems_of_row",
     "put_rows",
+    "rows_naming",
     "rows_of",
     "scopes_of_names",
     "sorts_condition",

@@ -67,6 +67,15 @@ def _numbers(value: Any) -> bool:
     return _object(value) and all(map(_number, value.values()))
 
 
+def _notes(value: Any) -> bool:
+    """Start, end, kind and text of each."""
+    return isinstance(value, list) and all(
+        isinstance(each, list) and [type(part) for part in each] == [int, int, str, str]
+        and 0 <= each[0] <= each[1] < 1 << 53
+        for each in value
+    )
+
+
 def _one_of(*names: str) -> Callable[[Any], bool]:
     return lambda value: value in names
 
@@ -144,7 +153,7 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("decision", _text),
         Field("likeness", _number),
         Field("nearest_id", _count),
-        Field("notes", lambda value: isinstance(value, list), [], words=True),
+        Field("notes", _notes, [], words=True),
         Field("raw", _text, words=True),
         Field("foresight_until_ms", _moment),
     ),

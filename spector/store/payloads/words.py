@@ -11,7 +11,7 @@ from spector.store.payloads.rows import has_tables, rows_of, tables_in
 from spector.store.payloads.sorts import SORTS, words_in
 from spector.store.payloads.tables import PayloadTable
 
-__all__ = ["owned_rows", "words_of_row"]
+__all__ = ["owned_rows", "rows_naming", "words_of_row"]
 
 #: fields of a fact and of an item whose texts name nothing that a person said
 _NO_WORDS: Final = frozenset({"type", "sort", "modality", "origin"})
@@ -29,6 +29,24 @@ def owned_rows(
         for column in table.owners:
             for row in rows_of(db, table, {column: list(ids)}, path=path):
                 yield table, row
+
+
+def rows_naming(
+    db: sqlite3.Connection, record_id: int
+) -> Iterator[tuple[str, dict[str, Any], str | None]]:
+    """Table, values and fault of every row that goes with a memory or item, each once."""
+    for table in (each for each in tables_in(db) if each.owners):
+        where = " OR ".join(f"{column} = ?" for column in table.owners)
+        ids = (record_id,) * len(table.owners)
+        for stored in db.execute(f"SELECT * FROM {table.name} WHERE {where}", ids):
+            row, problem = table.read(stored)
+            if problem is None:
+                row = {
+                    column.name: json.loads(row[column.name])
+                    if column.json and row[column.name] is not None else row[column.name]
+                    for column in table.columns
+                }  # fmt: skip
+            yield table.name, row, problem
 
 
 def words_of_row(table: PayloadTable, row: Mapping[str, Any]) -> Iterator[str]:

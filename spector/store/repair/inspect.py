@@ -40,6 +40,7 @@ from spector.store.catalog import (
 from spector.store.files import DiskFile, written_ranges
 from spector.store.opening import has_partitions, no_store_at
 from spector.store.partitions import unpack_header
+from spector.store.payloads import rows_naming
 
 __all__ = ["PartitionFile", "RawStore"]
 
@@ -167,6 +168,25 @@ class RawStore:
         out["catalog"] = None if row is None else _catalog_view(row)
         if row is not None:
             out["catalog"]["superseded_by"] = self._newer(row)
+        known = self._knowledge(record_id)
+        if known:
+            out["knowledge"] = known
+        return out
+
+    def _knowledge(self, record_id: int) -> dict[str, list[dict[str, Any]]]:
+        """Rows of knowledge that name a record, by table; a damaged one says what is wrong."""
+        out: dict[str, list[dict[str, Any]]] = {}
+        if self.catalog is None:
+            return out
+        try:
+            with self.catalog.reading() as db:
+                for table, row, problem in rows_naming(db, record_id):
+                    if problem is not None:
+                        self.problems.append(f"a row of {table} is damaged: {problem}")
+                        row = {**row, "problem": problem}
+                    out.setdefault(table, []).append(row)
+        except SpectorError as error:
+            self.problems.append(error.message)
         return out
 
     def _newer(self, row: Row) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ from spector.store.files import (
     written_ranges,
 )
 from spector.store.partitions import wrong_checksums
-from spector.store.payloads import tables_in
+from spector.store.payloads import table_named, tables_in
 from spector.store.repair.sqlite_pages import Pages, rows_of
 from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
 from spector.store.sqlite import (
@@ -180,6 +181,8 @@ def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
         numbers = (*out.log.newest, *(n for n in range(1, count + 1) if n not in seen))
         known = {("segment", row["id"]) for row in out.segments}
         known |= {("journal", row["seq"]) for row in out.journal}
+        for name, rows in out.knowledge.items():
+            known |= {_key_of(name, row) for row in rows}
         for number in numbers:
             for table, row in rows_of(pages.read(number), number, pages):
                 _take_row(table, row, known, out)
@@ -195,7 +198,7 @@ def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
 
 
 def _take_row(
-    table: str, row: dict[str, Any], known: set[tuple[str, int]], out: RecoveredCatalog
+    table: str, row: dict[str, Any], known: set[tuple[Any, ...]], out: RecoveredCatalog
 ) -> None:
     """Add a row of a page unless a tree or a newer page had one with the same key."""
     if table == "record":
@@ -209,8 +212,17 @@ def _take_row(
             (out.segments if table == "segment" else out.journal).append(row)
     elif table == "head":
         _take_head(row, out)
-    elif table == "meta" and row["key"] in _META:
-        out.meta.setdefault(row["key"], row["value"])
+    elif table == "meta":
+        if row["key"] in _META:
+            out.meta.setdefault(row["key"], row["value"])
+    elif _key_of(table, row) not in known and table_named(table).read([*row.values()])[1] is None:
+        known.add(_key_of(table, row))
+        out.knowledge.setdefault(table, []).append(row)
+
+
+def _key_of(table: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What identifies a row of knowledge among all."""
+    return table, *(row[each] for each in table_named(table).key)
 
 
 @dataclass(slots=True, eq=False)

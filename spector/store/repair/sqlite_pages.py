@@ -10,20 +10,26 @@ The layout is that of sqlite.org/fileformat2.html: 1.6 (B-tree pages) and 2.1 (r
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from spector.layout import MUTABLE_BYTES
+from spector.store.payloads import PAYLOAD_TABLES, PayloadTable
 
 __all__ = ["COLUMNS", "Pages", "rows_of"]
 
 _TABLE_LEAF: Final = 0x0D
 _INDEX_LEAF: Final = 0x0A
+#: its cells are rows as well, each behind the number of a page
+_INDEX_INTERIOR: Final = 0x02
 #: page 1 begins with the header of the whole file
 _FILE_HEADER: Final = 100
 _MAX_VALUE: Final = 256 << 20
 _MAX_COLUMNS: Final = 16
 _INTEGER_BYTES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 0, 9: 0}
+_FLOAT: Final = 7
+_KNOWLEDGE: Final = {table.name: table for table in PAYLOAD_TABLES}
 
 #: table -> its columns in order; the key of the first five is the rowid
 COLUMNS: Final = {
@@ -35,6 +41,7 @@ COLUMNS: Final = {
     "journal": ("seq", "segment_id", "kind", "slot", "image"),
     "head": ("one", "last_id", "change_seq", "journal_seq", "retire_epoch"),
     "meta": ("key", "value"),
+    **{name: (*table.names, "seal") for name, table in _KNOWLEDGE.items()},
 }
 
 
@@ -66,13 +73,14 @@ class Pages:
 def rows_of(page: bytes, number: int, pages: Pages) -> Iterator[tuple[str, dict[str, Any]]]:
     """(table, row) of each cell of a page that has the form of a row of the schema."""
     start = _FILE_HEADER if number == 1 else 0
-    if len(page) < pages.size or page[start] not in (_TABLE_LEAF, _INDEX_LEAF):
+    kinds = (_TABLE_LEAF, _INDEX_LEAF, _INDEX_INTERIOR)
+    if len(page) < pages.size or page[start] not in kinds:
         return
-    table_leaf = page[start] == _TABLE_LEAF
+    table_leaf, skip = page[start] == _TABLE_LEAF, 4 * (page[start] == _INDEX_INTERIOR)
     count = int.from_bytes(page[start + 3 : start + 5], "big")
-    first = start + 8
+    first = start + 8 + skip
     for at in range(first, min(first + 2 * count, len(page) - 1), 2):
-        found = _cell(page, int.from_bytes(page[at : at + 2], "big"), table_leaf, pages)
+        found = _cell(page, int.from_bytes(page[at : at + 2], "big") + skip, table_leaf, pages)
         if found is not None:
             yield found
 
@@ -105,7 +113,11 @@ def _cell(
         return None
     if table_leaf:
         values[0] = key
-    return table, dict(zip(COLUMNS[table], values, strict=False))
+    row = dict(zip(COLUMNS[table], values, strict=False))
+    for column in _KNOWLEDGE[table].columns if table in _KNOWLEDGE else ():
+        if column.kind is float and type(row[column.name]) is int:
+            row[column.name] = float(row[column.name])  # a whole number is stored as one
+    return table, row
 
 
 def _local_bytes(length: int, size: int, table_leaf: bool) -> int:
@@ -150,7 +162,8 @@ def _serial_types(payload: bytes) -> list[int]:
 def _table_of(kinds: list[int], table_leaf: bool) -> str | None:
     """The table whose rows have values of these types."""
     if not table_leaf:
-        return "meta" if len(kinds) == 2 and all(map(_is_text, kinds)) else None
+        is_meta = len(kinds) == 2 and all(map(_is_text, kinds))
+        return "meta" if is_meta else _knowledge_of(kinds, table_leaf)
     if kinds[0] != 0:  # an integer primary key is the rowid and stored as NULL
         return None
     count = len(kinds)
@@ -167,7 +180,30 @@ def _table_of(kinds: list[int], table_leaf: bool) -> str | None:
         if _is_int(kinds[4]):
             return "head"
         return "journal" if kinds[4] >= 12 and kinds[4] % 2 == 0 else None
-    return None
+    return _knowledge_of(kinds, table_leaf)
+
+
+def _knowledge_of(kinds: list[int], table_leaf: bool) -> str | None:
+    """The table of knowledge whose rows have values of these types."""
+    return next(
+        (name for name, table in _KNOWLEDGE.items() if _fits(table, kinds, table_leaf)), None
+    )
+
+
+def _fits(table: PayloadTable, kinds: list[int], table_leaf: bool) -> bool:
+    by_rowid = len(table.key) == 1  # its key is the rowid, stored as NULL
+    if by_rowid != table_leaf or len(kinds) != len(table.columns) + 1 or not _is_int(kinds[-1]):
+        return False
+    for n, (column, kind) in enumerate(zip(table.columns, kinds[:-1], strict=True)):
+        if kind == 0:
+            fine = column.optional or (by_rowid and n == 0)
+        elif column.kind is str:
+            fine = _is_text(kind)
+        else:
+            fine = _is_int(kind) or (column.kind is float and kind == _FLOAT)
+        if not fine:
+            return False
+    return True
 
 
 def _is_int(kind: int) -> bool:
@@ -182,13 +218,15 @@ def _values(payload: bytes, kinds: list[int]) -> list[Any] | None:
     at, _ = _varint(payload, 0)
     out: list[Any] = []
     for kind in kinds:
-        size = (kind - 12) // 2 if kind >= 12 else _INTEGER_BYTES.get(kind, 0)
+        size = (kind - 12) // 2 if kind >= 12 else _INTEGER_BYTES.get(kind, 8 * (kind == _FLOAT))
         raw = payload[at : at + size]
         if len(raw) < size:
             return None
         at += size
         if kind == 0:
             out.append(None)
+        elif kind == _FLOAT:
+            out.append(struct.unpack(">d", raw)[0])
         elif kind >= 12 and kind % 2 == 0:
             out.append(raw)
         elif kind >= 13:

@@ -16,7 +16,7 @@ from spector.store.payloads import SORTS, decode, encode, words_in
 
 VALUES: tuple[Any, ...] = (
     "draft", "summary", "operations", "observer", "Ada", 0.25, 7, True, ["a", "b"], {"n": 1.5},
-    [{"description": "grind"}], [1, 2],
+    [{"description": "grind"}], [1, 2], [[0, 3, "date", "2026-11-26"]],
 )  # fmt: skip
 FIELDS = [(sort, each) for sort, fields in SORTS.items() for each in fields]
 

@@ -104,7 +104,7 @@ def test_a_sealed_value_of_another_type_is_damage(table: PayloadTable) -> None:
 def test_a_row_goes_with_whatever_it_depends_on(
     db: sqlite3.Connection, table: PayloadTable
 ) -> None:
-    assert table.owners
+    assert table.owners or table.name == "sleep_state"  # one row, of no memory
     for owner in table.owners:
         row = example(table) | {each: 100 + n for n, each in enumerate(table.owners)}
         put_rows(db, table, [row])

@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib.resources import as_file, files
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from spector.cli.output import Console, bytes_text, clean, wrap
-from spector.clock import MS_PER_DAY, ManualClock, to_ms
+from spector.cli.demonstration.knowledge import KnownSteps
+from spector.cli.demonstration.stage import NOW
+from spector.cli.output import bytes_text, clean, wrap
+from spector.clock import MS_PER_DAY, to_ms
 from spector.importers import iter_messages
 from spector.records import Explanation, Hit
 
-if TYPE_CHECKING:
-    from spector.memory import Memory
-
 __all__ = ["Demonstration"]
 
-#: the morning after the last session; fixed, so that every run has the same ages and scores
-NOW = "2026-10-19T08:00:00Z"
 SECRET = "marigold-otter-58-trellis"
 VITAL_CUE = "The bakery asks for the filling of Alma's cake. What should I answer?"
 OTHER_CUE = "How do I roll back a bad deploy?"
 _DANGER = ("cashew", "pistachio")
 
 
-@dataclass(slots=True)
-class Step:
-    """One heading of the demonstration with its claims."""
-
-    title: str
-    elapsed_ms: float = 0.0
-    claims: list[tuple[str, bool]] = field(default_factory=list)
-
-
-class Demonstration:
+class Demonstration(KnownSteps):
     """Runs the steps in order on one store."""
-
-    def __init__(self, path: Path, embedder: str, console: Console) -> None:
-        self._path = path
-        self._embedder = embedder
-        self._console = console
-        self._steps: list[Step] = []
-        self._started = time.perf_counter()
-        self._clock = ManualClock(to_ms(NOW))
-        self._memory: Memory | None = None
 
     def run(self) -> None:
         """Run every step; the store is closed at the end in any case."""
@@ -56,45 +30,13 @@ class Demonstration:
             self._memory = self._open()
             for step in (
                 self._import, self._paraphrase, self._rare_word, self._filters, self._validity,
-                self._vital, self._correct, self._reinforce, self._forget, self._sleep,
-                self._reopen,
+                self._vital, self._correct, self._reinforce, self._facts, self._causes,
+                self._procedure, self._forget, self._sleep, self._reopen,
             ):  # fmt: skip
                 step()
         finally:
             if self._memory is not None:
                 self._memory.close()
-
-    def finish(self, kept: Path | None) -> int:
-        """Print the verdict and return the exit code: 0 if no claim failed."""
-        claims = [(step.title, text, ok) for step in self._steps for text, ok in step.claims]
-        failed = [(title, text) for title, text, ok in claims if not ok]
-        elapsed_s = time.perf_counter() - self._started
-        self._console.document(
-            {
-                "ok": not failed,
-                "elapsed_s": round(elapsed_s, 3),
-                "store": None if kept is None else str(kept),
-                "steps": [
-                    {
-                        "title": step.title,
-                        "elapsed_ms": round(step.elapsed_ms, 3),
-                        "claims": [{"claim": text, "ok": ok} for text, ok in step.claims],
-                    }
-                    for step in self._steps
-                ],
-            }
-        )
-        say, style = self._console.say, self._console.style
-        say()
-        if failed:
-            say(style(f"{len(failed)} of {len(claims)} claims FAILED:", "bold", "red"))
-            for title, text in failed:
-                say(f"  {title}: {text}")
-        else:
-            say(style(f"all {len(claims)} claims passed, {elapsed_s:.1f} s in total", "bold"))
-        if kept is not None:
-            say(f"the store is at {kept}; try: spector recall {kept} \"Who works on Fridays?\"")
-        return 1 if failed else 0
 
     # --- steps -------------------------------------------------------------------------------
 
@@ -293,75 +235,6 @@ class Demonstration:
             self._claim(
                 "same ids, same scores as before", [(hit.id, hit.score) for hit in hits] == before
             )
-
-    # --- helpers -----------------------------------------------------------------------------
-
-    def _open(self) -> Memory:
-        import spector
-
-        return spector.open(str(self._path), embedder=self._embedder, clock=self._clock)
-
-    @property
-    def _open_memory(self) -> Memory:
-        assert self._memory is not None, "opened by run()"
-        return self._memory
-
-    @contextmanager
-    def _step(self, title: str, *cues: str) -> Iterator[Callable[[], Any]]:
-        """Print the heading, collect claims, print the time spent in ``timed()`` blocks."""
-        step = Step(title)
-        self._steps.append(step)
-        self._console.say()
-        self._console.say(self._console.style(f"{len(self._steps)}. {title}", "bold"))
-        for cue in cues:
-            self._show(self._console.style(f"> {cue}", "cyan"))
-        spent: list[float] = []
-
-        @contextmanager
-        def timed() -> Iterator[None]:
-            start = time.perf_counter()
-            try:
-                yield
-            finally:
-                spent.append((time.perf_counter() - start) * 1000)
-
-        yield timed
-        step.elapsed_ms = sum(spent)
-        parts = " + ".join(f"{ms:.1f}" for ms in spent)
-        remark = ", most of it embedding" if len(self._steps) == 1 else ""
-        self._show(self._console.style(f"{parts} ms{remark}", "dim"))
-
-    def _show(self, text: str) -> None:
-        self._console.say(f"   {text}")
-
-    def _claim(self, text: str, ok: bool) -> None:
-        self._steps[-1].claims.append((text, ok))
-        mark, color = ("[ok]", "green") if ok else ("[FAILED]", "red")
-        self._show(f"{self._console.style(mark, color)} {text}")
-
-    def _hits(self, hits: Any) -> None:
-        room = self._console.width - 19
-        for hit in hits:
-            text = clean(hit.text)
-            short = text if len(text) <= room else text[: room - 3].rstrip() + "..."
-            self._show(f"{hit.score:6.3f}  {hit.event_time:%b %d}  {short}")
-
-    def _vector_bytes(self, record_id: int) -> bytes:
-        """The stored vector of a record, read from its file."""
-        from spector.layout import HEADER_BYTES
-        from spector.store.repair import RawStore
-
-        with RawStore(self._path) as raw:
-            place = raw.find(record_id)
-        assert place is not None, "it was recalled a moment ago"
-        with open(self._path / place["file"], "rb") as stream:
-            stream.seek(place["offset"] + HEADER_BYTES)
-            return stream.read(64)
-
-    def _found_in(self, needle: bytes) -> int:
-        """Number of files of the store that contain these bytes."""
-        every = [path for path in self._path.rglob("*") if path.is_file()]
-        return sum(1 for path in every if needle in path.read_bytes())
 
 
 def _is_danger(hit: Hit) -> bool:

@@ -1,11 +1,10 @@
-"""Commands about what a store knows: facts, graph."""
+"""graph: shows how memories are tied, as a table or a drawing."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spector.cli.memory_table import day
 from spector.cli.options import add_json, add_path, open_store, positive_int, record_id
 from spector.cli.output import Column, Console, clean
 from spector.messages import counted
@@ -14,66 +13,10 @@ if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import Edge
 
-__all__ = ["add_facts", "add_graph"]
+__all__ = ["add_graph"]
 
 #: characters of a memory that a node of a drawing shows
 _LABEL = 40
-
-
-def add_facts(commands: Any) -> None:
-    parser = commands.add_parser("facts", help="show facts", description=_FACTS)
-    add_path(parser)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a subject or object")
-    parser.add_argument("--predicate", metavar="WORD", help="facts with this predicate")
-    parser.add_argument("--as-of", metavar="TIME", help="facts that held then, ISO 8601")
-    parser.add_argument(
-        "--hops", type=positive_int, default=None, metavar="N",
-        help="also facts about what these facts name, N steps far",
-    )
-    _add_owner(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_facts)
-
-
-_FACTS = """List facts as subject, predicate and object: all that hold, or those with NAME as their
-subject or object. Exit code 1: there is none."""
-
-
-def run_facts(args: argparse.Namespace, console: Console) -> int:
-    owner = _owner(args)
-    with open_store(args, "r") as memory:
-        if args.hops is not None and args.name:
-            ids = [
-                each.fact_id for each in memory.facts.traverse(args.name, hops=args.hops, **owner)
-            ]
-            found = [memory.facts.get(each) for each in ids]
-        elif args.name and args.as_of is None and args.predicate is None:
-            found = memory.facts.about(args.name, **owner)
-        else:
-            by_id = {
-                each.id: each
-                for end in (("subject", "object") if args.name else ("subject",))
-                for each in memory.facts.query(
-                    predicate=args.predicate, as_of=args.as_of, **{end: args.name}, **owner
-                )
-            }
-            found = [by_id[each] for each in sorted(by_id)]
-    console.document({"facts": [each.to_dict() for each in found]})
-    if not found:
-        console.note("no fact matches")
-        return 1
-    columns = [
-        Column("id"), Column("subject"), Column("predicate"), Column("object", flexible=True),
-        Column("sure"), Column("sources"), Column("verified"),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            each.id, clean(each.subject), clean(each.predicate), clean(each.object),
-            f"{each.confidence:.2f}", len(each.sources), day(each.last_verified),
-        )
-        for each in found
-    ])  # fmt: skip
-    return 0
 
 
 def add_graph(commands: Any) -> None:
@@ -153,14 +96,3 @@ def _around(memory: Memory, args: argparse.Namespace) -> list[Edge]:
 def _label(text: str) -> str:
     line = " ".join(clean(text).split())
     return line if len(line) <= _LABEL else f"{line[: _LABEL - 3]}..."
-
-
-def _add_owner(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("scope")
-    group.add_argument("--user", metavar="ID", dest="user_id", help="user id")
-    group.add_argument("--agent", metavar="ID", dest="agent_id", help="agent id")
-
-
-def _owner(args: argparse.Namespace) -> dict[str, Any]:
-    given = {name: getattr(args, name) for name in ("user_id", "agent_id")}
-    return {name: value for name, value in given.items() if value is not None}
