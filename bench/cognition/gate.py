@@ -15,9 +15,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from spector.recall.need import need_gate
-
 from bench.cognition.statements import changed_pairs, data
+from spector.language.cues import need_gate
 from spector.language.statements import is_question
 from spector.observe.gate import Decision, Incoming, candidate_of, decide, statements_in
 from spector.records import MemoryRecord

@@ -23,8 +23,8 @@ class Decision:
     nearest: int | None = None
     #: greatest cosine to a candidate, -1..1; None without vectors
     likeness: float | None = None
-    #: ``same words``, ``value``, ``polarity``, ``said``, ``nothing new``, ``detail``, ``band`` or
-    #: ``new``
+    #: ``same words``, ``value``, ``polarity``, ``said``, ``denial``, ``nothing new``, ``detail``,
+    #: ``band`` or ``new``
     rule: str = "new"
     #: of a contradiction, 0..1
     confidence: float | None = None

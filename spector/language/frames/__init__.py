@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
+from spector.language.frames.pairs import Replacement, replacement, tension
 from spector.language.frames.predicates import (
     ONE_VALUED,
     SLOTS,
@@ -27,6 +28,7 @@ __all__ = [
     "SLOTS",
     "USER",
     "Modality",
+    "Replacement",
     "Statement",
     "Tense",
     "Verdict",
@@ -36,6 +38,8 @@ __all__ = [
     "names_of_predicate",
     "normal_value",
     "predicate_of",
+    "replacement",
+    "tension",
     "values_differ",
     "verdicts",
 ]

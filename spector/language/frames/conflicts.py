@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
+from spector.language.frames.predicates import KIN, SLOTS, is_single_valued, predicate_of
 from spector.language.frames.statement import Statement
 from spector.language.frames.values import forms_differ, normal_value
 from spector.language.words import plain
@@ -32,7 +32,13 @@ _PAST_WORDS: Final = re.compile(
 _ONE_AT_A_TIME: Final = frozenset("prefers drives runs_on".split())
 #: how likely rule (c) takes a noun of a correction for that of the old statement
 _LIKE: Final = 0.45
-_CONFIDENCE: Final = {"said": 0.98, "value": 0.97, "polarity": 0.97, "form": 0.9}
+_CONFIDENCE: Final = {
+    "said": 0.98, "ended": 0.975, "value": 0.97, "polarity": 0.97, "form": 0.9,
+}
+#: verbs for the end of what one had, did or was so far
+_ENDINGS: Final = frozenset("sold quit stopped left cancelled".split())
+#: what one may leave for a while
+_NOT_ENDED: Final = {"left": ("lives_in", "located_in", "likes", "owns", "has")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +98,64 @@ def verdicts(
     for at in same:
         each = old[at]
         if not _is_same_time(each, new):
+            if new.predicate in _ENDINGS and _ends(each, new):
+                found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
             continue
         differ = forms_differ(_value(each), _value(new))
         if each.predicate == new.predicate and each.polarity != new.polarity:
             if _value(each) == _value(new):
                 found.append(Verdict("replaces", "polarity", _CONFIDENCE["polarity"], at))
+            elif _ends(each, new):
+                found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
         elif each.predicate == new.predicate and new.polarity and differ and new.single:
             known = new.predicate in SLOTS or is_single_valued(new.predicate)
-            sure = known or new.changed or each.frame == new.frame
+            sure = new.changed or (
+                (known or each.frame == new.frame) and not _may_be_traits(each, new)
+            )
             confidence = _CONFIDENCE["value" if sure else "form"]
             found.append(Verdict("replaces" if sure else "contradicts", "value", confidence, at))
+        elif _ends(each, new):
+            found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
     said = _said(old, same, new, new_text, likeness)
     return found if said is None else [*found, said]
+
+
+def _may_be_traits(old: Statement, new: Statement) -> bool:
+    """Whether two values of a person may both be told of him: "my wife is Ann", "is Canadian"."""
+    if new.predicate == "works_as":
+        return any(_PRAISE & set(plain(each.object).split()) for each in (old, new))
+    role = new.predicate.rpartition("_")[2]
+    if role not in KIN and role not in _ROLES:
+        return False
+    return not (_is_name(old.object) and _is_name(new.object))
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value is written like a name, and not like where someone is from."""
+    words = value.split()
+    return value[:1].isupper() and not _ORIGIN.search(plain(words[-1]))
+
+
+#: with them "is a cook" tells how someone is
+_PRAISE: Final = frozenset(
+    """wonderful great good amazing excellent terrible talented avid passionate huge big bad
+    fantastic awful brilliant decent poor fast slow born natural harika iyi kotu muthis""".split()
+)
+_ROLES: Final = frozenset("manager owner president director chair captain".split())
+_ORIGIN: Final = re.compile(r"(?:[aeio]an|ish|ese|[dn]ch|ss|eek|ani|aqi|man|ian|can|thai|lu|li)$")
+
+
+def _ends(old: Statement, new: Statement) -> bool:
+    """Whether a new statement says that an old state is over: "I sold the Civic", "I no longer
+    like coffee" of one who liked it in the morning."""
+    if old.tense != "present" or not old.polarity:
+        return False
+    within = set(_value(new).split()) <= set(_value(old).split())
+    if new.predicate == old.predicate:
+        return within and not new.polarity and new.changed
+    return within and new.polarity and new.predicate in _ENDINGS and (
+        old.predicate not in _NOT_ENDED.get(new.predicate, ())
+    )
 
 
 def _states(statement: Statement) -> bool:
@@ -160,7 +212,7 @@ def _said(
     if new.replaced:
         before = normal_value(new.replaced)
         named = [at for at in same if old[at].polarity and not forms_differ(_value(old[at]), before)
-                 and forms_differ(_value(old[at]), value)]
+                 and forms_differ(_value(old[at]), value) and _may_be_replaced(old[at], new)]
         if len(named) == 1:
             return Verdict("replaces", "said", _CONFIDENCE["said"], named[0])
     of_slot = _of_slot(old, same, new, new_text, likeness)
@@ -170,6 +222,12 @@ def _said(
     if not each.polarity or not forms_differ(_value(each), value) or not _is_same_time(each, new):
         return None
     return Verdict("replaces", "said", _CONFIDENCE["said"], of_slot[0])
+
+
+def _may_be_replaced(old: Statement, new: Statement) -> bool:
+    """Whether a value that a message calls the old one is that of a slot, and not just mentioned:
+    "I moved from Ankara" changes neither where one was born nor what one likes."""
+    return old.predicate == new.predicate or (old.single and old.tense == "present")
 
 
 def _of_slot(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spector.language.frames import Statement, extract
 from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
+from spector.process import keeps
 from spector.records import MemoryRecord
 
 __all__ = ["Candidate", "Incoming", "candidate_of", "statements_in"]
@@ -93,7 +94,14 @@ def statements_in(
 ) -> tuple[Statement, ...]:
     """What a message states; "I" is its speaker where he has a name of his own."""
     name = name_of_speaker(said, role, speaker)
+    return _read(said, name, role or "user", event_ms, frozenset(single_valued))
+
+
+@keeps(512)
+def _read(
+    said: str, name: str | None, role: str, event_ms: int, single_valued: frozenset[str]
+) -> tuple[Statement, ...]:
+    """What a text states; memories of one topic are candidates again and again."""
     return extract(
-        said, speaker=name, role=role or "user", reference_time=event_ms,
-        single_valued=single_valued,
+        said, speaker=name, role=role, reference_time=event_ms, single_valued=single_valued
     )

@@ -10,13 +10,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.frames import Statement, Verdict, verdicts
+from spector.language.frames import (
+    Replacement,
+    Statement,
+    Verdict,
+    replacement,
+    tension,
+    verdicts,
+)
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
 __all__ = ["Contradiction", "contradictions"]
 
+#: confidence that two messages cannot both be so, where neither says that it replaces the other
+_TENSION: Final = 0.8
+#: memories that a message denies at most
+_DENIED: Final = 2
 #: further content words of one sentence that a changed value may take along
 _MOST_WORDS: Final = 4
 #: content words from which on another sentence says something
@@ -59,12 +70,76 @@ def contradictions(
             for n in numbers:
                 found.setdefault(slots[n][0], []).append((verdict, slots[n][1]))
     out = []
+    for at, hit in _by_wording(new, living, likeness).items():
+        if at not in found:
+            old = living[at]
+            part = [one for one in old.statements if _meets(one.span, hit.span)]
+            verdict = Verdict("replaces", hit.rule, hit.confidence)
+            reason = _reason(new, old, part, [verdict], precision, hit.span)
+            out.append(Contradiction(old, hit.rule, hit.confidence, reason))
     for at, each in sorted(found.items()):
         best = max((verdict for verdict, _ in each), key=lambda one: one.confidence)
         sure = best.confidence
-        reason = _reason(new, living[at], [old for _, old in each], each, precision)
+        reason = _reason(
+            new, living[at], [old for _, old in each], [one for one, _ in each], precision
+        )
         out.append(Contradiction(living[at], best.rule, sure, reason))
+    return sorted([*out, *_denied(new, living, out)], key=lambda each: each.candidate.id)
+
+
+def _denied(
+    new: Incoming, living: Sequence[Candidate], known: Sequence[Contradiction]
+) -> list[Contradiction]:
+    """What the new message denies though it replaces nothing, or denies it: the likeliest."""
+    found = {each.candidate.id for each in known}
+    rest = [each for each in living if each.id not in found and _is_of_same(new, each)]
+    shares = [(tension(each.said, new.said), each.id, each) for each in rest]
+    best = sorted(shares, key=lambda each: each[:2], reverse=True)[:_DENIED]
+    return [
+        Contradiction(old, "denial", _TENSION, "both say more") for share, _, old in best if share
+    ]
+
+
+def _is_of_same(new: Incoming, old: Candidate) -> bool:
+    return (
+        not old.is_knowledge and new.data_source == old.data_source and new.speaker == old.speaker
+    )
+
+
+def _by_wording(
+    new: Incoming, living: Sequence[Candidate], likeness: float
+) -> dict[int, Replacement]:
+    """Candidates whose words say that the new text replaces a value of theirs."""
+    out: dict[int, Replacement] = {}
+    for at, old in enumerate(living):
+        if old.is_knowledge:
+            continue
+        like = 0.0 if old.likeness is None else old.likeness
+        found = replacement(
+            old.said, new.said, many=_may_be_many(old, new),
+            likeness=like if like >= likeness else 0.0,
+        )
+        if found is not None:
+            out[at] = found
+    alone = [at for at, each in out.items() if each.single]
+    if len(alone) > 1:  # which of them is meant is open
+        for at in alone:
+            del out[at]
     return out
+
+
+def _may_be_many(old: Candidate, new: Incoming) -> bool:
+    """Whether both state something of a predicate that may have several values."""
+    several = [each for each in old.statements if not each.single]
+    return any(
+        each.predicate == one.predicate and not each.single
+        and not set(plain(each.object).split()) & set(plain(one.object).split())
+        for each in new.statements for one in several
+    )
+
+
+def _meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def _verdicts(
@@ -104,10 +179,10 @@ def _overlaps(new: Incoming, old: Candidate) -> bool:
 
 def _reason(
     new: Incoming, old: Candidate, contradicted: Sequence[Statement],
-    found: Iterable[tuple[Verdict, Statement]], precision: float,
+    found: Iterable[Verdict], precision: float, span: tuple[int, int] | None = None,
 ) -> str:
     """Why a contradicted memory is kept; "" where it is superseded."""
-    sure = any(each.kind == "replaces" and each.confidence >= precision for each, _ in found)
+    sure = any(each.kind == "replaces" and each.confidence >= precision for each in found)
     speaker = new.speaker if old.is_knowledge else old.speaker
     if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
         return f"{old.data_source} is not changed by {new.data_source}"
@@ -119,11 +194,18 @@ def _reason(
         return "uncertain"
     if not sure:
         return "not sure enough"
-    return "says more" if says_more(old, contradicted, new) else ""
+    return "says more" if _says_more(old, contradicted, new, span) else ""
 
 
-def says_more(old: Candidate, contradicted: Sequence[Statement], new: Incoming) -> bool:
-    """Whether an old memory says something that is still so beside what is contradicted."""
+def _says_more(
+    old: Candidate, contradicted: Sequence[Statement], new: Incoming,
+    span: tuple[int, int] | None,
+) -> bool:
+    """Whether an old memory says something that is still so beside what is contradicted.
+
+    Args:
+        span: of the contradicted sentence, where it was compared word by word.
+    """
     gone = {id(each) for each in contradicted}
     told = {(plain(each.subject), each.predicate) for each in (*new.statements, *contradicted)}
     for each in old.statements:
@@ -134,10 +216,12 @@ def says_more(old: Candidate, contradicted: Sequence[Statement], new: Incoming) 
     known = set(analyse(new.said).content())
     for each in contradicted:
         known.update(analyse(f"{each.subject} {each.predicate} {each.object}").content())
-    spans = [each.span for each in contradicted]
+    spans = [each.span for each in contradicted] if span is None else [span]
     for start, end in _sentences(old.said):
         part = old.said[start:end]
-        is_about = any(a < end and start < b for a, b in spans)
+        is_about = any(_meets((start, end), each) for each in spans)
+        if is_about and span is not None:
+            continue
         rest = {each for each in analyse(part).content() if each not in known}
         if len(rest) > (_MOST_WORDS if is_about else _FEW_WORDS):
             return True

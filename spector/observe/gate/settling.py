@@ -74,7 +74,7 @@ class Settler:
                 continue
             event_ms = now_ms if draft.event_ms is None else draft.event_ms
             new = self._incoming(draft, event_ms, single)
-            found = [] if not new.statements else self._comparer.candidates(
+            found = self._comparer.candidates(
                 new, None if vectors is None else vectors[n], user_id=draft.user_id,
                 now_ms=now_ms, single_valued=single,
             )

@@ -1,0 +1,12 @@
+"""Two texts read side by side: what one replaces in the other, or cannot be so beside it."""
+
+from __future__ import annotations
+
+from spector.language.frames.pairs.replacing import Replacement, replacement
+from spector.language.frames.pairs.tensions import tension
+
+__all__ = [
+    "Replacement",
+    "replacement",
+    "tension",
+]

@@ -1,0 +1,236 @@
+"""Whether a text replaces a value of another, told by how the two read side by side.
+
+Frames know what a sentence states; many sentences have none. But two of them that differ in one
+part, or a new one that names the old value, can be compared without: "I get up at 7", "I get up at
+6 now". All rules are about form; the words listed are grammar and kinds of values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from spector.language.frames.pairs.lines import (
+    NOT,
+    SHIFTS,
+    TURNS,
+    Line,
+    content_of,
+    is_of_same,
+    is_past,
+    lines_of,
+)
+from spector.language.frames.pairs.values import is_moved
+from spector.language.frames.predicates import DISCOURSE_NOUNS, MANY_NOUNS, is_plural
+from spector.language.frames.statement import Place
+from spector.language.words import is_stop
+
+__all__ = ["Replacement", "replacement"]
+
+#: words of a value
+_VALUE: Final = 6
+_ALSO: Final = re.compile(
+    r"\b(?:also|too|as well|another|besides|sometimes|both|ayrica|bazen|baska|bir de|da|de)\b"
+)
+_AUXILIARY: Final = frozenset("do does did am is are 'm 's 're be been have has".split())
+_FROM_TO: Final = re.compile(r"\bfrom (.{1,60}?) (?:to|into) (.{1,60}?)(?=[,.;!]|$)")
+_NOT_OLD: Final = re.compile(
+    r"(?:,\s*not|\binstead of|\brather than|\band not|\bno longer)\s+(.{1,60}?)(?=[,.;!]|\bbut\b|$)"
+)
+_IT_IS: Final = re.compile(
+    r"^(.{2,80}?) (?:has |have |was |were |got )?changed\b.{0,20}\bit(?:'s| is) "
+)
+_OF_KIND: Final = frozenset(
+    """city country continent state town region language sport position religion genre currency
+    nationality colour color size status role capital league party denomination species""".split()
+)
+#: kinds of values that are no names
+_CHOICES: Final = frozenset(
+    """type kind genre style language sport position religion currency nationality colour color
+    size status role""".split()
+)
+_STATIVE: Final = frozenset("is are was were 's plays speaks lives".split())
+#: what one maker, or a few together, do to a thing once
+_MADE: Final = frozenset(
+    """created founded written developed directed designed composed invented produced painted
+    performed recorded manufactured published built discovered established sung authored""".split()
+)
+_QUITS: Final = re.compile(r"\b(?:quit|stopped|gave up|given up|birakt\w+)\b")
+_QUIT_WORDS: Final = frozenset("quit stopped gave given up".split())
+_NO_SUBJECT: Final = frozenset(
+    "the a an my our your his her their its this that these it he she we they i you".split()
+)
+_COUNTS: Final = frozenset(
+    "one two three four five six seven eight nine ten bir iki uc dort bes alti yedi sekiz".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A sentence of an old text whose value a new text replaces.
+
+    Attributes:
+        rule: ``value``, ``polarity`` or ``said``. confidence: 0..1.
+        span: of the old sentence. single: only if no other old text fits as well.
+    """
+
+    rule: Literal["value", "polarity", "said"]
+    confidence: float
+    span: Place
+    single: bool = False
+
+
+def replacement(old: str, new: str, *, many: bool = False, likeness: float = 0.0) -> (
+    Replacement | None
+):
+    """How a new text replaces a value of an old one; None if it does not say so.
+
+    Args:
+        many: both state something that may have several values, so a changed word is no proof.
+        likeness: cosine of the two texts.
+    """
+    best: Replacement | None = None
+    for after in lines_of(new):
+        if _ALSO.search(after.folded):
+            continue
+        for before in lines_of(old):
+            found = _replaced(before, after, many, likeness)
+            if found is not None and (best is None or found.confidence > best.confidence):
+                best = found
+    return best
+
+
+def _replaced(before: Line, after: Line, many: bool, likeness: float) -> Replacement | None:
+    if before.row != after.row and before.content & after.content:
+        if _is_denied(before, after):
+            return Replacement("polarity", 0.97, before.span)
+        if _names_old(before, after) or _is_renamed(before, after):
+            return Replacement("said", 0.98, before.span)
+        found = _difference(before, after)
+        if found is not None:
+            if _has_one_value(before, after, *found):
+                return Replacement("value", 0.97, before.span)
+            if TURNS.search(after.folded) and _is_changed(before, after, *found, many):
+                return Replacement("said", 0.98, before.span)
+    if before.content and is_moved(before, after, likeness):
+        return Replacement("said", 0.975, before.span, single=True)
+    return None
+
+
+def _is_denied(before: Line, after: Line) -> bool:
+    """Whether both have the same words, and one of them denies it."""
+    one, other = _denials(before), _denials(after)
+    if one == other or (is_past(before) and not TURNS.search(after.folded)):
+        return False
+    return _without(before) == _without(after)
+
+
+def _denials(line: Line) -> int:
+    quits = bool(_QUITS.search(line.folded))
+    return (sum(word.text in NOT for word in line.words) + quits
+            + bool(re.search(r"\bno longer\b|\bany ?more\b", line.folded) and not quits)) % 2
+
+
+def _without(line: Line) -> tuple[str, ...]:
+    return tuple(
+        stem for word, stem in zip(line.row, line.stems, strict=True)
+        if word not in NOT and word not in _AUXILIARY and word not in _QUIT_WORDS
+    )
+
+
+def _names_old(before: Line, after: Line) -> bool:
+    """"From X to Y", "Y, not X", "Y instead of X": X is in the old text, and so is the rest."""
+    found = _FROM_TO.search(after.folded) if SHIFTS.search(after.folded) else None
+    pieces = (found[1], found[2]) if found else None
+    if pieces is None:
+        named = _NOT_OLD.search(after.folded)
+        pieces = (named[1], "") if named else None
+    if pieces is None:
+        return False
+    gone = content_of(pieces[0])
+    if not gone or not gone <= before.content or gone & content_of(pieces[1]):
+        return False
+    if is_past(before) and not SHIFTS.search(before.folded):
+        return False
+    rest = after.content - gone - content_of(pieces[1])
+    return bool(rest & (before.content - gone)) and is_of_same(before, after)
+
+
+def _is_renamed(before: Line, after: Line) -> bool:
+    """"The wifi password changed, it's X now"."""
+    found = _IT_IS.search(after.folded)
+    return found is not None and bool(content_of(found[1])) and (
+        content_of(found[1]) <= before.content and is_of_same(before, after)
+    )
+
+
+def _difference(before: Line, after: Line) -> tuple[int, int, int] | None:
+    """(first, old end, new end) of the one part in which two sentences differ."""
+    one, other = before.stems, after.stems
+    n = min(len(one), len(other))
+    first = next((at for at in range(n) if one[at] != other[at]), n)
+    last = next((at for at in range(n - first) if one[-1 - at] != other[-1 - at]), n - first)
+    ends = len(one) - last, len(other) - last
+    if not (0 < ends[0] - first <= _VALUE and 0 < ends[1] - first <= _VALUE):
+        return None
+    old, new = set(one[first : ends[0]]), set(other[first : ends[1]])
+    if {each for each in old & new if not is_stop(each)}:
+        return None
+    return first, *ends
+
+
+def _has_one_value(before: Line, after: Line, first: int, old_end: int, new_end: int) -> bool:
+    """Whether the form of the sentence leaves room for one value: "The N of S is X"."""
+    row, at_end = after.row, old_end == len(before.row) and new_end == len(after.row)
+    begin = int(row[0] in _NO_SUBJECT)
+    if not at_end or first < 3 or not any(raw[:1].isupper() for raw in after.raw[begin:first]):
+        return _names_maker(row, first) and at_end
+    alike = _is_name(before.raw[first]) == _is_name(after.raw[first])
+    if row[first - 1] in ("is", "was", "are", "'s") and _first_word(after) == "the":
+        head = _head(row, first)
+        known = head not in DISCOURSE_NOUNS and not is_plural(head) and (
+            head in _CHOICES or head not in MANY_NOUNS
+        )
+        return alike and known and (_is_name(after.raw[first]) or head in _CHOICES)
+    if row[first - 3] == "the" and row[first - 2] in _OF_KIND and row[first - 1] == "of":
+        return any(word in _STATIVE for word in row[1 : first - 3])
+    if row[first - 2] in ("citizen", "national", "native") and row[first - 1] == "of":
+        return True
+    return _names_maker(row, first)
+
+
+def _names_maker(row: Sequence[str], first: int) -> bool:
+    return first > 3 and row[first - 1] == "by" and row[first - 2] in _MADE and (
+        row[first - 3] in ("was", "were", "is", "are")
+    )
+
+
+def _first_word(line: Line) -> str:
+    return line.row[0]
+
+
+def _head(row: Sequence[str], end: int) -> str:
+    """The noun of a description: the last word before what narrows it down."""
+    for at in range(1, end):
+        if row[at] in ("of", "that", "which", "who", "where", "in", "for", "at", "on", "is", "was"):
+            return row[at - 1]
+    return row[end - 1]
+
+
+def _is_changed(
+    before: Line, after: Line, first: int, old_end: int, new_end: int, many: bool
+) -> bool:
+    """Whether a word of change tells that the part that differs has replaced the old one."""
+    numeric = all(any(map(str.isdigit, row)) or row in _COUNTS for row in (
+        *before.row[first:old_end], *after.row[first:new_end]
+    ))
+    shared = {each for each in (*after.stems[:first], *after.stems[new_end:]) if not is_stop(each)}
+    if not first or is_past(after) or (many and not numeric):
+        return False
+    return len(shared) >= (1 if numeric else 2) and is_of_same(before, after)
+
+
+def _is_name(raw: str) -> bool:
+    return raw[:1].isupper() or raw[:1].isdigit()

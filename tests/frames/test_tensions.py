@@ -1,0 +1,32 @@
+"""Messages that deny each other without replacing anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from spector.language.frames import tension
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("I just downloaded Zotero to manage my citations, can you help me?",
+     "I've never used any citation software like Zotero, so how do I begin?"),
+    ("I attended a pottery workshop in Kars on May 3.",
+     "I have never attended any pottery workshop, so what should I bring?"),
+    ("Çömlek atölyesine katıldım, çok güzeldi.",
+     "Hiç çömlek atölyesine katılmadım, nereden başlamalıyım?"),
+])
+def test_a_denial_of_what_was_told_is_seen_in_both_orders(one: str, other: str) -> None:
+    assert tension(one, other) >= 0.34
+    assert tension(other, one) >= 0.34
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("I want to use Zotero for my citations.", "I've never used Zotero for my citations."),
+    ("I've never used Zotero.", "I've never used Mendeley or Zotero."),
+    ("I downloaded Zotero for my citations.", "I never eat breakfast."),
+    ("My sister plays the violin.", "I've never been to Japan."),
+    ("I downloaded Zotero for my citations.", "I've also downloaded a citation style for Zotero."),
+    ("", ""), ("I've never", "never"), ("I've never " + "x " * 9000, "I have x " * 3000),
+])
+def test_wishes_and_other_topics_deny_nothing(one: str, other: str) -> None:
+    assert tension(one, other) == 0
