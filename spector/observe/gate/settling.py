@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,18 +12,52 @@ from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
 from spector.knowledge import Changes, New, contradiction
-from spector.language.frames import Statement, verdicts
 from spector.language.statements import speaker_in
-from spector.language.words import plain
-from spector.observe.gate.candidates import Incoming
+from spector.language.words import analyse, plain
+from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide_contradiction
-from spector.records import Decision
+from spector.records import Decision, MemoryRecord
 from spector.write import Draft
 
 __all__ = ["Settler"]
 
 _NONE: Final[frozenset[str]] = frozenset()
+#: memories of one batch that a further one is compared with
+_NEAR: Final = 12
+
+
+class _Met:
+    """Memories that are about to be stored, by the words and names that they have in common."""
+
+    def __init__(self) -> None:
+        self._all: list[Candidate] = []
+        self._by_word: dict[tuple[str | None, str], list[int]] = {}
+
+    def add(self, new: Incoming, user_id: str | None) -> None:
+        n = len(self._all)
+        record = MemoryRecord(
+            id=n, text=new.text, tier="episodic", event_ms=new.event_ms, user_id=user_id,
+            valid_from_ms=new.valid_from_ms, valid_until_ms=new.valid_until_ms,
+        )
+        self._all.append(Candidate(
+            record=record, said=new.said, statements=new.statements, speaker=new.speaker,
+            data_source=new.data_source,
+        ))
+        for word in _words_of(new):
+            self._by_word.setdefault((user_id, word), []).append(n)
+
+    def near(self, new: Incoming, user_id: str | None) -> list[Candidate]:
+        """Those of a user that share the most words, and those about the same subjects."""
+        counts: Counter[int] = Counter()
+        for word in _words_of(new):
+            counts.update(self._by_word.get((user_id, word), ()))
+        return [self._all[n] for n, _ in counts.most_common(_NEAR)]
+
+
+def _words_of(new: Incoming) -> set[str]:
+    words = set(analyse(new.said).content())
+    return words | {f"{plain(each.subject)}|{each.predicate}" for each in new.statements}
 
 
 class Settler:
@@ -39,20 +74,17 @@ class Settler:
     def runs(self, drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
         """Drafts in their order, cut wherever one contradicts another that is not stored yet."""
         run: list[Draft] = []
-        stated: dict[tuple[str | None, str], list[Statement]] = {}
+        met = _Met()
         single = self._comparer.registered() if any(each.settles for each in drafts) else _NONE
         for draft in drafts:
             new = self._incoming(draft, draft.event_ms or 0, single)
-            keys = [(draft.user_id, plain(each.subject)) for each in new.statements]
-            if draft.settles and any(
-                verdicts(stated.get(key, ()), one, new.said)
-                for key, one in zip(keys, new.statements, strict=True)
+            if draft.settles and decide_contradiction(
+                new, met.near(new, draft.user_id), self._config
             ):
                 yield run
-                run, stated = [], {}
+                run, met = [], _Met()
             run.append(draft)
-            for key, one in zip(keys, new.statements, strict=True):
-                stated.setdefault(key, []).append(one)
+            met.add(new, draft.user_id)
         if run:
             yield run
 

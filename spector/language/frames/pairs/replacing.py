@@ -184,6 +184,10 @@ def _difference(before: Line, after: Line) -> tuple[int, int, int] | None:
 def _has_one_value(before: Line, after: Line, first: int, old_end: int, new_end: int) -> bool:
     """Whether the form of the sentence leaves room for one value: "The N of S is X"."""
     row, at_end = after.row, old_end == len(before.row) and new_end == len(after.row)
+    if at_end and first > 3 and row[first - 3 : first : 2] == ("the", "of") and (
+        row[first - 2] in _OF_KIND
+    ):
+        return any(word in _STATIVE for word in row[1 : first - 3])
     begin = int(row[0] in _NO_SUBJECT)
     if not at_end or first < 3 or not any(raw[:1].isupper() for raw in after.raw[begin:first]):
         return _names_maker(row, first) and at_end
@@ -194,8 +198,6 @@ def _has_one_value(before: Line, after: Line, first: int, old_end: int, new_end:
             head in _CHOICES or head not in MANY_NOUNS
         )
         return alike and known and (_is_name(after.raw[first]) or head in _CHOICES)
-    if row[first - 3] == "the" and row[first - 2] in _OF_KIND and row[first - 1] == "of":
-        return any(word in _STATIVE for word in row[1 : first - 3])
     if row[first - 2] in ("citizen", "national", "native") and row[first - 1] == "of":
         return True
     return _names_maker(row, first)
