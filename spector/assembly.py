@@ -216,11 +216,13 @@ def _make_parts(
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
     tools = Tools(extractor.extract_concepts, promoter.promotions)
-    sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools)
+    sleeper = _sleeper_of(
+        context, calls, access, keeper, knowledge, forgetter, tools, operations
+    )
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
         context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
-        recaller, daemon.wake_now,
+        recaller, daemon,
     )
     context.watchers.add(operations.note_gone)
     series = SeriesWriter(context, writer, note_writes=note_writes)
@@ -272,13 +274,13 @@ def _observing(
 
 def _sessions(
     context: WriteContext, access: Access, keeping: Keeping, recaller: Recaller,
-    wake: Callable[[], None],
+    daemon: ReflectDaemon,
 ) -> Sessions:
     """The sessions of a memory; they hear of what is forgotten."""
     sessions = Sessions(context.clock, context.config, SessionTools(
         promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
-        vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r", wake=wake,
-        associates=recaller.associates,
+        vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
+        wake=daemon.wake_now, interrupt=daemon.interrupt, associates=recaller.associates,
     ))  # fmt: skip
     context.watchers.add(sessions.forget)
     return sessions
@@ -315,14 +317,14 @@ def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | Non
 
 def _sleeper_of(
     context: WriteContext, calls: Calls, access: Access, keeper: Keeper,
-    knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools,
+    knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools, operations: Operations,
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
     return Sleeper(
         calls, context.router, context.config, context.clock, ensure=access.ensure,
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
         writer=UnitWriter(context, knowledge), tools=tools, turn=threading.Lock(),
-        forget=partial(_forget_made, forgetter),
+        forget=partial(_forget_made, forgetter), operations=operations,
     )
 
 

@@ -12,7 +12,7 @@ from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Steps, verb
 from spector.providers import token_counter
-from spector.recall import ContextArguments
+from spector.recall import ContextArguments, note_observed
 from spector.records import Episode, MemoryRecord, ObserveResult, ReflectReport
 from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
@@ -147,10 +147,12 @@ class Verbs(Faceted):
             "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
             "event_time": event_time, "metadata": metadata, "modality": modality,
         }  # fmt: skip
-        found: ObserveResult = self._parts.observing.observe(message, common, {
-            "data_source": data_source, "timezone": timezone, "episode": episode,
-            "force": force, "dry_run": dry_run,
-        })  # fmt: skip
+        with self._parts.operations.noting("observe") as operation:
+            found: ObserveResult = self._parts.observing.observe(message, common, {
+                "data_source": data_source, "timezone": timezone, "episode": episode,
+                "force": force, "dry_run": dry_run,
+            })  # fmt: skip
+            note_observed(operation, message, common, found)
         return found
 
     @verb

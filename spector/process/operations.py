@@ -90,6 +90,11 @@ class Operations:
             operation.latency_ms = (time.perf_counter() - started) * 1000
             self.sink.note(operation)
 
+    def note(self, operation: Operation) -> None:
+        """Note an operation that has ended."""
+        if self.sink is not None:
+            self.sink.note(operation)
+
     def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None:
         """Leave out lines about memories that are gone."""
         if self.sink is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.recall.context import Context, Quote
 from spector.recall.context_builder import quoted_line
+from spector.recall.noting import note_observed
 from spector.recall.options import (
     ContextArguments,
     RareArguments,
@@ -22,6 +23,7 @@ __all__ = [
     "RecallOptions",
     "Recaller",
     "default_k",
+    "note_observed",
     "quoted_line",
     "topic_in",
 ]

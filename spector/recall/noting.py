@@ -1,4 +1,4 @@
-"""What the operations log says of a recall and of a context."""
+"""What the operations log says of a recall, of a context and of an observed message."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from spector.arguments import SCOPES
 from spector.process import Operation
 from spector.recall.context import Context
-from spector.records import Hit, HitList
+from spector.records import Hit, HitList, ObserveResult
 
-__all__ = ["note_context", "note_recall"]
+__all__ = ["note_context", "note_observed", "note_recall"]
 
 
 def note_recall(
@@ -39,6 +39,21 @@ def note_context(
     )
     if found.abstained:
         operation.output["abstained"] = True
+
+
+def note_observed(
+    operation: Operation, message: Any, given: Mapping[str, Any], found: ObserveResult
+) -> None:
+    """What became of a message: its kind, the filter that stopped it, and each statement's fate."""
+    _note_cue(operation, message, given)
+    units = found.units
+    operation.found(
+        [each.record.id for each in units if each.record is not None],
+        actions=[each.action for each in units], rules=[each.rule for each in units],
+        nearest_ids=[each.nearest for each in units if each.nearest is not None],
+        captured_ids=list(found.captured), kind=found.kind, filter=found.filter,
+    )
+    operation.fallback = bool(found.fallbacks)
 
 
 def _note_cue(operation: Operation, cue: Any, given: Mapping[str, Any]) -> None:

@@ -41,6 +41,7 @@ class SessionTools:
         strengthen: multiplies the stability of those of some memories that live.
         wake: begins a cycle of sleep, if the daemon runs.
         may_write: whether the memory may be written to.
+        interrupt: lets a cycle of the daemon end after its unit.
         associates: whether the session counts in a recall with some arguments.
     """
 
@@ -51,6 +52,7 @@ class SessionTools:
     wake: Callable[[], None]
     may_write: Callable[[], bool]
     associates: Callable[[Mapping[str, Any]], bool]
+    interrupt: Callable[[], None]
 
 
 class Sessions:
@@ -101,6 +103,7 @@ class Sessions:
                 )
             found = self._states.get(key)
             if found is not None and not found.is_idle:
+                found.use()
                 return found
         if found is not None:
             self._end_quietly(found)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Protocol, Self
 
-from spector.arguments import parse_integer, parse_switch
-from spector.errors import InvalidScopeError, SessionClosedError, StoreReadOnlyError
+from spector.arguments import parse_integer, parse_number, parse_switch, several
+from spector.errors import (
+    InvalidInputError,
+    InvalidScopeError,
+    SessionClosedError,
+    StoreReadOnlyError,
+)
 from spector.kernel.contract import ScoringProfile
 from spector.messages import shown
 from spector.process import Sole
@@ -27,8 +32,12 @@ __all__ = ["Remembering", "Session"]
 class Remembering(Protocol):
     """The verbs of a memory that a session hands its calls on to."""
 
+    @property
+    def layers(self) -> Any: ...
+
     def observe(self, message: Any, **observe: Any) -> ObserveResult: ...
     def remember(self, text_or_message: Any, **fields: Any) -> MemoryRecord: ...
+    def get(self, target: int) -> MemoryRecord: ...
     def recall(self, cue: Any = None, **recall: Any) -> HitList: ...
     def context(self, cue: Any = None, **context: Any) -> Context: ...
     def session(self, session_id: str | None = None, **scopes: Any) -> Session: ...
@@ -130,6 +139,7 @@ class Session(Sole):
             InvalidScopeError: another user, agent or session was named.
         """
         self._use()
+        self._registry.tools.interrupt()
         return self._memory.observe(message, **self._own(observe))
 
     def remember(self, text_or_message: str | Mapping[str, Any], **fields: Any) -> MemoryRecord:
@@ -174,6 +184,7 @@ class Session(Sole):
             StoreReadOnlyError: ``learn``, and the memory was opened for reading.
         """
         self._use()
+        self._registry.tools.interrupt()
         most = self._registry.staged if stage is None else parse_integer(stage, "stage", 0)
         hits = self._memory.recall(cue, learn=self._learns(learn), **self._reading(recall))
         self.state.note_recalled([hit.record for hit in hits[: self._registry.staged]])
@@ -214,6 +225,41 @@ class Session(Sole):
             [hit.record for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)]
         )
         return found
+
+    def outcome(
+        self, tool: str, success: bool, *, goal: str | None = None, confidence: float = 1.0,
+        objects: Iterable[str] = (),
+    ) -> MemoryRecord:
+        """Store what came of using a tool, as an episode that sleep learns from.
+
+        Args:
+            tool: what was used.
+            success: whether it did what it should.
+            goal: what it was used for.
+            confidence: 0..1, how sure the decision to use it was.
+            objects: what it was used on.
+
+        Raises:
+            SessionClosedError: the session has ended. InvalidInputError: naming the argument.
+        """
+        self._use()
+        things = several(objects, "objects", "names of things")
+        for name, value in (("tool", tool), ("goal", goal)):
+            if not (isinstance(value, str) and value.strip()) and (name, value) != ("goal", None):
+                raise InvalidInputError(f"{name} is {shown(value)}", hint="pass a name as a str")
+        worked = parse_switch(success, "success")
+        what = f" for {goal}" if goal else ""
+        on = f" with {', '.join(map(str, things))}" if things else ""
+        stored = self._memory.layers["episodes"].store(
+            f"{tool} {'succeeded' if worked else 'failed'}{what}{on}",
+            **self.state.key._asdict(), role="tool", episode={
+                "tool": tool, "success": worked, "goal": goal, "objects": things,
+                "decision_confidence": parse_number(confidence, "confidence", 0.0, 1.0),
+            },
+        )  # fmt: skip
+        record = self._memory.get(stored)
+        self.state.note_stored(record)
+        return record
 
     def new(self, session_id: str | None = None) -> Session:
         """End this session and begin the next one of the same user and agent.

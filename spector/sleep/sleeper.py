@@ -19,7 +19,7 @@ from spector.arguments import (
 )
 from spector.clock import Clock
 from spector.config import Config
-from spector.process import Calls, verb
+from spector.process import Calls, Operation, Operations, verb
 from spector.records import CompactionReport, ReflectReport
 from spector.search import Surveyor
 from spector.sleep.cycle import LAST, Cycle, Progress, begin, named_steps, note_of
@@ -52,7 +52,7 @@ class Sleeper:
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
         survey: Surveyor, writer: UnitWriter, tools: Tools, turn: AbstractContextManager[Any],
-        forget: Callable[[Sequence[int]], None],
+        forget: Callable[[Sequence[int]], None], operations: Operations,
     ) -> None:
         self._calls = calls
         self._router = router
@@ -65,6 +65,7 @@ class Sleeper:
         self._tools = tools
         self._turn = turn
         self._forget = forget
+        self._operations = operations
         self._interrupted = False
 
     @verb
@@ -83,9 +84,24 @@ class Sleeper:
         self._ensure(write=not dry_run)
         if named == (LAST,) and not dry_run:
             return self.upkeep()
-        with self._turn:
+        with self._turn, self._operations.noting("reflect") as operation:
             self._interrupted = False
-            return self._cycle(named, dry_run=dry_run, seconds=seconds, progress=progress)
+            report = self._cycle(named, dry_run=dry_run, seconds=seconds, progress=progress)
+            self._note(operation, report)
+        return report
+
+    def _note(self, operation: Operation, report: ReflectReport) -> None:
+        """Have the log say what each step of a cycle did."""
+        operation.output.update(
+            cycle=report.cycle, finished=report.finished, steps=[each.name for each in report.steps]
+        )
+        operation.fallback = any(each.fallback for each in report.steps)
+        for each in report.steps:
+            self._operations.note(Operation(
+                each.name, input={"cycle": report.cycle, "seen": each.seen},
+                output={"ids": list(each.ids), "changed": each.changed}, fallback=each.fallback,
+                latency_ms=each.elapsed_ms,
+            ))  # fmt: skip
 
     def _cycle(
         self, named: tuple[str, ...] | None, *, dry_run: bool, seconds: float,
