@@ -10,7 +10,7 @@ from spector.config import ObserveConfig
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading, read_text
 from spector.language.emotion import emotion_in
-from spector.language.formation import Formed, Referents, cut, form, rewritten
+from spector.language.formation import Formed, Referents, cut, form, in_place_of, rewritten
 from spector.language.frames import Statement
 from spector.language.observing import (
     Classified,
@@ -209,7 +209,9 @@ class Analyst:
         own = None if statements is None else [
             each for each in statements if formed.start <= each.span[0] < formed.end
         ]
-        reading = self._read(out, formed.said, formed.references, single_valued, own, formed.start)
+        reading = self._read(
+            out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
+        )
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
             text, raw = self._rewritten(out, formed)
@@ -235,7 +237,7 @@ class Analyst:
         """The words in the third person and the words before, or the words as they were said."""
         message = out.message
         role = "Assistant" if message.data_source == "assistant_message" else "User"
-        resolved = _resolved(formed.said, formed.references, formed.start)[0]
+        resolved = _resolved(formed.said, formed.references, formed.start, formed.subject)[0]
         made = rewritten(resolved, message.speaker or role)
         made = _shortened(made, self._config.max_rewritten_chars)
         return (made, formed.said) if made != formed.said else (formed.text, None)
@@ -243,10 +245,11 @@ class Analyst:
     def _read(
         self, out: Analysis, said: str, references: Sequence[Reference],
         single_valued: Collection[str], statements: Sequence[Statement] | None, start: int = 0,
+        subject: str = "",
     ) -> Reading:
         """Names and statements of a text without its questions, references resolved."""
         asked = _without_questions(said)
-        text, back = _resolved(asked, references, start)
+        text, back = _resolved(asked, references, start, subject)
         message = out.message
         speaker = message.speaker
         if speaker is not None and plain(speaker) in USERS:
@@ -299,17 +302,25 @@ def _without_questions(text: str) -> str:
 _Moves = list[tuple[int, int]]
 
 
-def _resolved(text: str, references: Sequence[Reference], start: int) -> tuple[str, _Moves]:
-    """A text with names in place of the words that surely stand for them."""
-    moves: _Moves = []
-    out, at, moved = "", 0, 0
+def _resolved(
+    text: str, references: Sequence[Reference], start: int, subject: str = ""
+) -> tuple[str, _Moves]:
+    """A text with names in place of the words that surely stand for them.
+
+    Args:
+        subject: who the text is about, where another one before it says so.
+    """
+    out = f"{subject} " if subject else ""
+    at, moved = 0, len(out)
+    moves: _Moves = [(0, moved)] if subject else []
     for each in references:
         place = each.start - start
         if each.chosen is None or text[place : place + len(each.word)] != each.word:
             continue
-        out += text[at:place] + each.chosen
+        name = in_place_of(text, place, each.word, each.chosen)
+        out += text[at:place] + name
         at = place + len(each.word)
-        moved += len(each.chosen) - len(each.word)
+        moved += len(name) - len(each.word)
         moves.append((len(out), moved))
     return out + text[at:], moves
 

@@ -21,7 +21,14 @@ from spector.observe.gate import Candidate, Decision, candidate_of, decide
 from spector.observe.jobs import Done, Job, SessionMemory
 from spector.observe.rating import Rater, cosines
 from spector.observe.relating import content_of, gate_edge, related, sharing
-from spector.records import Edge, Importance, MemoryRecord, ObservedUnit
+from spector.records import (
+    Edge,
+    Importance,
+    MemoryRecord,
+    ObservedUnit,
+    complete,
+    details_of,
+)
 from spector.write import Series
 
 __all__ = ["Committer"]
@@ -186,6 +193,7 @@ class Committer:
             "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
             "foresight_until_ms": unit.valid_until_ms,
         }  # fmt: skip
+        complete(record, details_of({"observed": observed}), None)
         changes = Changes()
         changes.put("payload", id=record.id, sort="observed", json=encode("observed", observed))
         if analysis.message.episode is not None:

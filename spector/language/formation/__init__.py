@@ -6,10 +6,10 @@ from spector.language.formation.answers import SYSTEM, Answered, answered, quest
 from spector.language.formation.cutting import cut
 from spector.language.formation.form import Formed, form
 from spector.language.formation.notes import said_of
-from spector.language.formation.references import Referents
+from spector.language.formation.references import Referents, in_place_of
 from spector.language.formation.rewriting import rewritten
 
 __all__ = [
-    "SYSTEM", "Answered", "Formed", "Referents", "answered", "cut", "form", "question", "rewritten",
-    "said_of",
+    "SYSTEM", "Answered", "Formed", "Referents", "answered", "cut", "form", "in_place_of",
+    "question", "rewritten", "said_of",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from spector.language.formation.persons import (
     Turn,
     clusters,
     is_called,
+    is_possessive,
     likelihoods,
     mentioned,
     name_parts,
@@ -23,7 +24,7 @@ from spector.language.formation.persons import (
 from spector.language.words import plain
 from spector.records import Reference
 
-__all__ = ["Referents", "is_pronoun"]
+__all__ = ["Referents", "in_place_of", "is_pronoun"]
 
 _ENGLISH: Final = re.compile(
     r"\b(he|him|his|himself|she|her|hers|herself|it|this)\b(?!['\u2019]?\w)", re.IGNORECASE
@@ -153,6 +154,17 @@ class Referents:
         del people
         best = _LATEST if is_bare else _LATEST - 0.1
         return tuple((name, best if n == 0 else _OTHER) for n, name in enumerate(names))
+
+
+def in_place_of(text: str, at: int, word: str, name: str) -> str:
+    """A name as it is written in place of a pronoun at a place: "Sarah's" for "her" in "her dog".
+
+    Turkish pronouns with a case stay: their case is not carried over to the name.
+    """
+    low = plain(word)
+    if low in ("his", "its", "their") or (low == "her" and is_possessive(text, at)):
+        return name if name.endswith(("'s", "\u2019s")) else f"{name}'s"
+    return word if low.startswith(("on", "bun")) and len(low) > 1 else name
 
 
 def is_pronoun(word: str) -> bool:

@@ -12,7 +12,8 @@ from spector.language.formation.verbs import is_english_verb
 from spector.language.words import plain
 
 __all__ = [
-    "FEATURES", "Cluster", "Turn", "clusters", "features", "is_called", "mentioned",
+    "FEATURES", "Cluster", "Turn", "clusters", "features", "is_called",
+    "is_possessive", "mentioned",
     "name_parts", "same_name",
 ]  # fmt: skip
 
@@ -186,7 +187,7 @@ def _of_text(
     known["vocative"] = is_called(text, last)
     opens = any(0 <= last.start - start < 3 for start in starts)
     known["opens"] = opens
-    possessive = word in _POSSESSIVES or (word == "her" and _owns(text, at))
+    possessive = word in _POSSESSIVES or (word == "her" and is_possessive(text, at))
     subject = word in ("he", "she")
     known["subject_here"] = apart == 0 and bool(known["subject"] or opens)
     known["possessive_subject"] = possessive and bool(known["subject_here"])
@@ -213,7 +214,7 @@ def is_called(text: str, person: Person) -> bool:
 _CALLS: Final = frozenset("hey hi oh ok okay dear hello thanks".split())
 
 
-def _owns(text: str, at: int) -> bool:
+def is_possessive(text: str, at: int) -> bool:
     """Whether "her" stands before what is hers."""
     following = re.match(r"her\s+([^\W\d_]+)", text[at:], re.IGNORECASE)
     return following is not None and plain(following.group(1)) not in _AFTER_OBJECT
