@@ -435,7 +435,7 @@ class Memory(Verbs):
     def stats(
         self, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
     ) -> dict[str, Any]:
-        """What the store holds, where, and which kernel serves; JSON-ready.
+        """What the store holds and knows, where, and which kernel serves; JSON-ready.
 
         With a scope: how many memories of it there are, by tier; figures about all are left out.
         """

@@ -15,6 +15,7 @@ from spector.store.payloads import (
     count_of,
     decode,
     edge_columns,
+    edge_counts,
     greatest,
     has_tables,
     keys_below,
@@ -336,10 +337,15 @@ class KnowledgeReader(SleepReader):
             for each in ("procedure", "learning", "concept", "statistic", "episode")
         }
         out["fact"] = count_of(self._db, _FACT)
+        out["held_fact"] = count_of(self._db, _FACT, {"holds": 1})
         out["entity"] = count_of(self._db, _ITEM, {"sort": "entity"})
         out["edge"] = count_of(self._db, _EDGE)
         out["pair"] = count_of(self._db, _LINK, {"kind": "pair"})
         return out
+
+    def graph_size(self) -> tuple[int, dict[str, int]]:
+        """How many memories have a stored edge, and how many edges of each kind there are."""
+        return edge_counts(self._db)
 
 
 def edge_of(row: Mapping[str, Any]) -> Edge:

@@ -12,6 +12,7 @@ from spector.exchange import Exchange, Vectors
 from spector.forgetting import Forgetting
 from spector.kernel import ParallelKernel
 from spector.observe import Observing
+from spector.parts.cognition import cognition_stats
 from spector.parts.lifetime import Access, Lifetime
 from spector.process import Calls, ForeignLayers, Operations
 from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
@@ -119,4 +120,5 @@ class Parts:
             },
             "daemon": self.daemon.status(),
             "ops_log": self.operations.stats(),
+            "cognition": cognition_stats(self),
         })  # fmt: skip

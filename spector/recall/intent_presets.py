@@ -8,10 +8,10 @@ hides nothing.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract import MOST_WEIGHT, ScoringProfile
+from spector.kernel.contract import MOST_WEIGHT, ScoringProfile, get_profile
 from spector.language.cues import PARAMS, Intent, Params, route_cue
 from spector.layout import Category, Flag, TierCode
 from spector.recall.options import ParsedOptions
@@ -20,7 +20,7 @@ from spector.search.view import RecallRequest, within
 
 __all__ = [
     "LEAST_HITS", "apply_intent", "apply_mode", "by_importance", "filled_up", "in_order_of",
-    "intent_in", "limit_of", "only_preferred", "semantic",
+    "intent_in", "limit_of", "only_preferred", "semantic", "weights_of", "woken",
 ]  # fmt: skip
 
 #: the factor of a category or tier that an intent favours
@@ -176,3 +176,20 @@ def by_importance(profile: ScoringProfile) -> ScoringProfile:
         return profile
     importance = min(MOST_WEIGHT, profile.w_importance + profile.w_similarity)
     return replace(profile, w_similarity=0.0, w_importance=importance)
+
+
+def weights_of(profile: Any, usual: ScoringProfile, least: float) -> ScoringProfile:
+    """The profile of a recall: the given one, or the usual one for None.
+
+    Args:
+        least: least similarity of a hit, where the profile has none of its own.
+    """
+    weights = usual if profile is None else get_profile(profile)
+    if least <= -1.0 or weights.min_similarity > -1.0:
+        return weights
+    return replace(weights, min_similarity=least)
+
+
+def woken(request: RecallRequest) -> RecallRequest:
+    """The same recall, of dormant memories too."""
+    return replace(request, drop_flags=request.drop_flags & ~int(Flag.DORMANT))

@@ -78,6 +78,7 @@ class ParsedOptions(NamedTuple):
     mode: str | None
     seed: int | None
     near_session: str | None
+    dormant_hint: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +128,8 @@ class RecallOptions:
             hits of a mode are filled up by the semantic one.
         seed: the memory from which ``mode="graph"`` begins: an id, a hit or a record.
         near_session: memories of this session score 0.15 more, unless ``associate`` is False.
+        dormant_hint: ``hits.stats.dormant`` names the dormant memories that the cue would have hit;
+            a second scan.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -153,6 +156,7 @@ class RecallOptions:
     mode: str | None = None
     seed: Any = None
     near_session: str | None = None
+    dormant_hint: bool = False
 
     def __post_init__(self) -> None:
         for name in ("valence", "categories", "modalities", "include", "sorts"):
@@ -196,6 +200,7 @@ class RecallOptions:
             near_session=None if self.near_session is None else parse_label(
                 self.near_session, "near_session"
             ),
+            dormant_hint=parse_switch(self.dormant_hint, "dormant_hint"),
         )
 
 
@@ -223,6 +228,7 @@ class RareArguments(TypedDict, total=False):
     mode: str | None
     seed: Any
     near_session: str | None
+    dormant_hint: bool
 
 
 class RecallArguments(RareArguments, total=False):

@@ -43,6 +43,8 @@ from spector.recall.intent_presets import (
     limit_of,
     only_preferred,
     semantic,
+    weights_of,
+    woken,
 )
 from spector.recall.merging import DEPTH, merge_answers
 from spector.recall.noting import note_context, note_recall
@@ -121,6 +123,10 @@ class Recaller:
             hits = self._recall(*args, **selecting)
             note_recall(operation, args[0], selecting, hits)
         request = hits.request
+        if request is not None and _request_of(hits).dormant_hint:
+            found = self._searcher.recall(woken(_request_of(hits)))
+            dormant = tuple([hit.id for hit in found if hit.record.dormant])
+            hits.stats = replace(hits.stats, dormant=dormant)
         return hits if request is None else in_order_of(_request_of(hits).intent, hits)
 
     def _recall(
@@ -147,7 +153,7 @@ class Recaller:
         like = self._cue_vector(
             text if topic is None else topic.text or None, vector, hyde=parsed.hyde
         )
-        weights, tuning = self._weights(profile), self._config.association
+        weights = weights_of(profile, self._profile, self._config.association.min_similarity)
         if is_survey and like is None:
             weights = by_importance(weights)
         now_ms = self._clock.now_ms() if moment is None else moment
@@ -166,15 +172,15 @@ class Recaller:
             min_importance=parsed.min_importance,
             mood=parsed.mood, drop_flags=drop,
             replaced=replaced,
-            mmr=diversity_weight(parsed, is_survey=is_survey),
-            per_session=parsed.per_session,
+            mmr=diversity_weight(parsed, is_survey=is_survey), per_session=parsed.per_session,
             probes=self._probes.for_cue(text, make=selective),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
-            exact=parsed.exact, lexical=parsed.lexical, tuning=tuning,
+            exact=parsed.exact, lexical=parsed.lexical, tuning=self._config.association,
+            dormant_hint=parsed.dormant_hint,
             associate=_associates(parsed.associate, weights),
             near=None if parsed.associate is False else parsed.near_session,
-            expand=tuning.expand if parsed.expand is None else parsed.expand,
+            expand=self._config.association.expand if parsed.expand is None else parsed.expand,
             sorts=parsed.sorts,
         )
         usual = apply_intent(request, intent)
@@ -193,14 +199,6 @@ class Recaller:
         if learn and used:
             self._note_use(used, request.selection.scope, associate=request.associate)
         return hits
-
-    def _weights(self, profile: Any) -> ScoringProfile:
-        """The profile of a recall, with the least similarity of the configuration."""
-        weights = self._profile if profile is None else get_profile(profile)
-        least = self._config.association.min_similarity
-        if least <= -1.0 or weights.min_similarity > -1.0:
-            return weights
-        return replace(weights, min_similarity=least)
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""

@@ -289,6 +289,8 @@ class ScanStats:
     partitions: int = 0
     partitions_skipped: int = 0
     backend: str = ""
+    #: with ``dormant_hint``: ids of dormant memories that the cue would have hit
+    dormant: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from spector.upkeep.compaction import compact_all, due_paths
 from spector.upkeep.counting import (
+    FlagCounts,
+    count_flags,
     count_of,
     has_one_user,
     receipt_within,
@@ -21,9 +23,11 @@ from spector.upkeep.sealing import (
 )
 
 __all__ = [
+    "FlagCounts",
     "Keeper",
     "cluster_due",
     "compact_all",
+    "count_flags",
     "count_of",
     "due_paths",
     "has_failed",

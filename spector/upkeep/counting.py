@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
 
 from spector.clock import from_ms
 from spector.errors import CatalogCorruptError
+from spector.layout import MUTABLE_OFFSET, Flag, TierCode
 from spector.records import ErasureReceipt, UserSummary
 from spector.store.catalog import (
     Scope,
@@ -22,7 +26,13 @@ from spector.store.catalog import (
 from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
 
-__all__ = ["count_of", "has_one_user", "receipt_within", "tiers_of", "users_of"]
+__all__ = [
+    "FlagCounts", "count_flags", "count_of", "has_one_user", "receipt_within", "tiers_of",
+    "users_of",
+]
+
+#: flags begin the mutable half of a record
+_FLAGS_AT: Final = MUTABLE_OFFSET
 
 
 def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
@@ -40,6 +50,33 @@ def tiers_of(
         _prove(store, trusted_s)
         found.update(dict(count_by_tier(store.catalog, condition)))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class FlagCounts:
+    """How many living memories have a flag."""
+
+    #: memories of the episodic tier, and those of them that are CONSOLIDATED
+    episodes: int = 0
+    consolidated: int = 0
+    #: DORMANT ones of every tier
+    dormant: int = 0
+
+
+def count_flags(stores: Iterable[Store]) -> FlagCounts:
+    """Counts by flag, read from the partitions."""
+    episodes = consolidated = dormant = 0
+    for store in stores:
+        store.ensure_usable()
+        for partition in store.view().partitions:
+            flags = partition.data[: partition.slots, _FLAGS_AT : _FLAGS_AT + 2].copy()
+            found = flags.view("<u2")[:, 0]
+            found = found[found & int(Flag.TOMBSTONE) == 0]
+            dormant += int(np.count_nonzero(found & int(Flag.DORMANT)))
+            if partition.tier == TierCode.EPISODIC:
+                episodes += len(found)
+                consolidated += int(np.count_nonzero(found & int(Flag.CONSOLIDATED)))
+    return FlagCounts(episodes, consolidated, dormant)
 
 
 def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSummary]:

@@ -806,6 +806,24 @@ def knowledge_counts_where_it_is_asked_for(path: Path) -> None:
         assert lifted["coactivation"] > 0
 
 
+@case(RECALL, "near_session")
+def memories_of_a_near_session_score_more(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("the river rose", session_id="a")
+        memory.remember("the river rose again", session_id="b")
+        found = memory.recall("river", near_session="b", associate=True)
+        near = next(hit for hit in found if hit.session_id == "b")
+        assert near.explain().evidence["episode"] > 0
+
+
+@case(RECALL, "dormant_hint")
+def a_hint_names_what_rests(path: Path) -> None:
+    with mind() as memory:
+        rest = memory.retire(memory.remember("the river rose"))[0]
+        assert memory.recall("river").stats.dormant == ()
+        assert memory.recall("river", dormant_hint=True).stats.dormant == (rest.id,)
+
+
 @case(RECALL, "per_session")
 def a_session_fills_no_more_than_its_share(path: Path) -> None:
     with mind() as memory:

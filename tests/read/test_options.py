@@ -49,6 +49,8 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "cut": (0.9, 2),
     "associate": (True, 1),
     "expand": (True, 1),
+    "dormant_hint": (True, 1),
+    "near_session": ("s", 1),
     "sorts": ("memory", "facts"),
     "mode": ("semantic", "fast"),
     "seed": (1838348697600000, -1),

@@ -212,6 +212,8 @@ class RecallRequest:
     sorts: frozenset[str] | None = None
     #: also memories whose validity has ended at ``now_ms``
     ended: bool = False
+    #: look for dormant memories that the cue would have hit
+    dormant_hint: bool = False
     #: what entities, pairs and edges add
     tuning: AssociationConfig = _USUAL
 

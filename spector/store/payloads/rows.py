@@ -26,6 +26,7 @@ __all__ = [
     "delete_owned",
     "delete_rows",
     "edge_columns",
+    "edge_counts",
     "facts_among",
     "greatest",
     "has_tables",
@@ -281,6 +282,16 @@ def mentioning_after(db: sqlite3.Connection, after_id: int, limit: int) -> list[
         (after_id, limit),
     )
     return [each for (each,) in found]
+
+
+def edge_counts(db: sqlite3.Connection) -> tuple[int, dict[str, int]]:
+    """How many memories have an edge, and how many edges there are of each kind."""
+    if not has_tables(db):
+        return 0, {}
+    (nodes,) = db.execute(
+        "SELECT count(*) FROM (SELECT source_id FROM edge UNION SELECT target_id FROM edge)"
+    ).fetchone()
+    return nodes, dict(db.execute("SELECT kind, count(*) FROM edge GROUP BY kind ORDER BY kind"))
 
 
 def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str | None]]:

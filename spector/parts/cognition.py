@@ -1,0 +1,61 @@
+"""Figures of what a memory thinks: sessions, knowledge, the graph, sleep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spector.clock import iso_of_ms
+from spector.knowledge import KnowledgeReader
+from spector.providers import CachedEmbedder
+from spector.upkeep import count_flags
+
+if TYPE_CHECKING:
+    from spector.parts.parts import Parts
+
+__all__ = ["cognition_stats"]
+
+
+def cognition_stats(parts: Parts) -> dict[str, Any]:
+    """See ``Memory.stats``; JSON-ready. Each count equals what the facets list.
+
+    Edges are those that are stored: ``supersedes`` and ``parents`` of memories are not counted.
+    """
+    sessions = parts.sessions.stats()
+    flags = count_flags(parts.router.stores())
+    store, cache, model = parts.store, parts.embedder, getattr(parts, "chat", None)
+    with store.catalog.reading() as db:
+        known = _knowledge(KnowledgeReader(db, store.catalog.path))
+    return {
+        "sessions": sessions["live"], "sensory": sessions["sensory"],
+        "zones": sessions["zones"],
+        "episodes": {
+            "short_term": flags.episodes - flags.consolidated, "medium_term": flags.consolidated,
+        },
+        **known,
+        "dormant": flags.dormant,
+        "cache_hit_rate": cache.stats().hit_rate if isinstance(cache, CachedEmbedder) else None,
+        "ops_log": parts.operations.stats(),
+        "llm": {"calls": 0, "failures": 0} | dict(model.stats() if model is not None else {}),
+    }  # fmt: skip
+
+
+def _knowledge(reader: KnowledgeReader) -> dict[str, Any]:
+    counts = reader.counts()
+    nodes, kinds = reader.graph_size()
+    procedures = reader.all_payloads("procedure")
+    triggers = {
+        row["folded"] for row in reader.all_names(["trigger"]) if row["id"] in procedures
+    }
+    state = reader.sleep_state()
+    return {
+        "facts": {"count": counts["held_fact"], "entities": counts["entity"]},
+        "procedures": {"count": len(procedures), "triggers": len(triggers)},
+        "learnings": counts["learning"], "concepts": counts["concept"],
+        "statistics": counts["statistic"],
+        "graph": {"nodes": nodes, "edges": sum(kinds.values()), "by_kind": kinds},
+        "coactivation_pairs": counts["pair"],
+        "last_cycle": None if state is None or not state["cycle"] else {
+            "cycle": state["cycle"], "started_at": iso_of_ms(state["started_ms"]),
+            "step": state["step"] or None,
+        },
+    }  # fmt: skip
