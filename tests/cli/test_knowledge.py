@@ -209,3 +209,20 @@ def test_memories_rest_and_return(
     assert main(["reactivate", path, str(a), "--json"]) == 0
     assert json.loads(printed(capsys))["memories"][0]["flags"] == []
     assert main(["retire", path, str(a), "--user", "v"]) == 2
+
+
+def test_what_proved_itself_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        used = memory.remember("deploys need a review", tier="semantic", user_id="u")
+        memory.remember("never used", tier="semantic", user_id="u")
+        for _ in range(20):
+            memory.reinforce(used, success=True)
+        assert [each.id for each in memory.hot()] == [used.id]
+    assert main(["hot", str(path)]) == 0
+    assert "deploys need a review" in printed(capsys)
+    assert main(["hot", str(path), "--user", "u", "--json"]) == 0
+    assert [each["id"] for each in json.loads(printed(capsys))["memories"]] == [used.id]
+    assert main(["hot", str(path), "--user", "v"]) == 1

@@ -31,7 +31,7 @@ VERBS = (
     "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
     "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
     "facts", "graph", "entities", "procedures", "learnings", "concepts", "retire", "reactivate",
-    "dormant",
+    "dormant", "hot",
 )  # fmt: skip
 NEEDS_STORE = {
     "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
@@ -39,7 +39,7 @@ NEEDS_STORE = {
     "list": [], "get": ["1"], "count": [], "users": [], "update": ["1", "x"], "pin": ["1"],
     "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"], "facts": [], "graph": ["1"],
     "entities": [], "procedures": [], "learnings": [], "concepts": [], "retire": ["1"],
-    "reactivate": ["1"], "dormant": [],
+    "reactivate": ["1"], "dormant": [], "hot": [],
 }  # fmt: skip
 
 

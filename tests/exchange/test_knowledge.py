@@ -346,3 +346,24 @@ def test_what_a_record_says_of_itself_can_be_imported(memory: Memory, tmp_path: 
         assert [each.text for each in other.import_(tmp_path / "records.jsonl")] == [
             each.text for each in records
         ]
+
+
+def test_what_was_observed_and_dreamt_travels(memory: Memory, tmp_path: Path) -> None:
+    for text in (
+        "I work at Acme in Berlin.", "My sister Ada lives in Kars.",
+        "I am flying to Lisbon tomorrow!", "Ada'nın doktor randevusu var, çok korkuyorum.",
+        "The deploy failed because the disk was full.", "I now work at Initech.",
+    ):
+        memory.observe(text, user_id="u", session_id="s")
+    memory.recall("Ada", user_id="u", learn=True)
+    memory.reflect()
+    first = exported(memory, tmp_path / "a.jsonl")
+    with travelled(first, tmp_path / "other") as other:
+        assert normal(exported(other, tmp_path / "b.jsonl")) == normal(first)
+        assert other.check().ok
+        for one, same in zip(memory.records(), other.records(), strict=True):
+            for name in ("said", "payload", "write_source", "data_source", "emotion", "summary"):
+                assert getattr(one, name) == getattr(same, name), (one.text, name)
+            assert [note.to_list() for note in one.notes] == [
+                note.to_list() for note in same.notes
+            ]

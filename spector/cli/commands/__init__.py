@@ -39,6 +39,7 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     changing.add_retire,
     changing.add_reactivate,
     listing.add_dormant,
+    listing.add_hot,
     history.add_history,
     history.add_reinstate,
     knowledge.add_facts,

@@ -25,7 +25,7 @@ from spector.messages import counted
 if TYPE_CHECKING:
     from spector.records import MemoryRecord
 
-__all__ = ["add_count", "add_dormant", "add_get", "add_list", "add_users"]
+__all__ = ["add_count", "add_dormant", "add_get", "add_hot", "add_list", "add_users"]
 
 
 def add_list(commands: Any) -> None:
@@ -99,6 +99,37 @@ def run_dormant(args: argparse.Namespace, console: Console) -> int:
     if len(newest_first) < len(found):
         console.say()
         console.say(f"the newest {len(newest_first)} of {len(found)}; --limit shows more")
+    return 0
+
+
+def add_hot(commands: Any) -> None:
+    parser = commands.add_parser(
+        "hot", help="show what a context may quote whatever the cue", description=_HOT
+    )
+    add_path(parser)
+    parser.add_argument(
+        "-n", "--limit", type=positive_int, default=None, metavar="N",
+        help="most memories to show (default: 15)",
+    )
+    add_scopes(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_hot)
+
+
+_HOT = """List the memories that have proved themselves, the most useful first: semantic, active,
+of a utility of 0.8 or more, used ten times or more, recorded in the last 30 days. Exit code 1: there
+is none."""
+
+
+def run_hot(args: argparse.Namespace, console: Console) -> int:
+    with open_store(args, "r") as memory:
+        found = memory.hot(limit=args.limit, **scopes(args))
+    console.document({"memories": found})
+    if not found:
+        console.note("no memory is hot")
+        return 1
+    if not console.as_json:
+        show_memories(console, found, protected=True, users=args.user_id is None)
     return 0
 
 
