@@ -117,8 +117,8 @@ def add_hot(commands: Any) -> None:
 
 
 _HOT = """List the memories that have proved themselves, the most useful first: semantic, active,
-of a utility of 0.8 or more, used ten times or more, recorded in the last 30 days. Exit code 1: there
-is none."""
+of a utility of 0.8 or more, used ten times or more, recorded in the last 30 days. Exit code 1:
+there is none."""
 
 
 def run_hot(args: argparse.Namespace, console: Console) -> int:
