@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields as fields_of
 from os import PathLike
 from typing import Any, Final, Protocol, runtime_checkable
 
-from spector.arguments import parse_callback, parse_integer
+from spector.arguments import parse_callback, parse_integer, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets.base import Facet, ids_of
 from spector.facets.concepts import Concepts
@@ -26,6 +25,7 @@ from spector.knowledge import (
     layer_of,
     references_of,
 )
+from spector.messages import refuse_unknown
 from spector.parts import Parts
 from spector.process import Callback, verb
 from spector.records import Episode, MemoryRecord
@@ -34,6 +34,11 @@ from spector.write import Memories, Named, Prepared
 __all__ = ["Layers", "MemoryLayer", "StoreLayer"]
 
 _NAMES: Final = ("episodes", *LAYERS.values())
+#: layer -> the steps of a cycle that are about it
+_STEPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "episodes": ("compress", "extract", "consolidate"), "concepts": ("extract", "graph"),
+    "statistics": (),
+}  # fmt: skip
 _EPISODE: Final = tuple(each.name for each in fields_of(Episode))
 #: parts of an episode that are kept as lists
 _LISTS: Final = frozenset({"objects", "people"})
@@ -213,38 +218,42 @@ class StoreLayer(ItemFacet):
         return {each for each in ids if layer_of(sorts.get(each, ())) == self.layer_name}
 
     @verb
-    def consolidate(self, *, limit: int | None = None) -> dict[str, int]:
-        """Do now what sleep does for this layer; returns what came of it.
+    def consolidate(self, **cycle: Any) -> dict[str, int]:
+        """Do now what sleep does for this layer; returns what each step changed.
 
-        Episodes become concepts, concepts are grounded in their episodes and patterns promoted,
-        statistics are brought up to date.
+        Episodes are compressed, read for concepts, and gathered by theme; concepts are extracted
+        and grounded in their episodes, patterns promoted; statistics are brought up to date.
 
         Args:
-            limit: Episodes to read, or concepts to ground, at most; None for all.
+            **cycle: ``dry_run``, ``max_seconds`` and ``max_llm_calls``, as in `Memory.reflect`.
         """
-        self._may_write()
-        most = sys.maxsize if limit is None else parse_integer(limit, "limit", low=1)
-        if self.layer_name == "episodes":
-            ids = [each.id for each in self._of_layer(self._selected({}))][:most]
-            found = self._parts.extractor.extract_from(ids)
-            return {"read": len(ids), "concepts": len(found.concepts)}
+        refuse_unknown(cycle, ("dry_run", "max_seconds", "max_llm_calls"), "consolidate")
+        is_dry = parse_truth(cycle.get("dry_run", False), "dry_run")
+        self._parts.access.ensure(write=not is_dry)
+        out: dict[str, int] = {}
+        steps = _STEPS[self.layer_name]
+        if steps:
+            report = self._parts.sleeper.reflect(steps, **cycle)
+            out |= {each.name: each.changed for each in report.steps}
+        if self.layer_name != "episodes" and not is_dry:
+            out["ground"] = self._ground()
+        if self.layer_name == "concepts" and not is_dry:
+            promoted = self._parts.promoter.promote()
+            out["promote"] = len(promoted.made) + len(promoted.statistics)
+        return out
+
+    def _ground(self) -> int:
+        """Bring the statistics of all concepts up to date; how many there are."""
         ground = Grounding(self._parts)
         with self._read() as reader:
-            concepts = sorted(reader.all_payloads("concept"))[:most]
-            payloads = reader.payloads(concepts, "concept")
-            references = references_of(reader, concepts)
-        figures = sum(
+            payloads = reader.all_payloads("concept")
+            references = references_of(reader, payloads)
+        return sum(
             len(ground.ground(
                 each, payloads[each]["name"], references.get(each, {}).get("episodes", ())
             ))
-            for each in concepts
+            for each in sorted(payloads)
         )  # fmt: skip
-        if self.layer_name == "statistics":
-            return {"statistics": figures}
-        promoted = self._parts.promoter.promote()
-        return {
-            "statistics": figures + len(promoted.statistics), "promoted": len(promoted.made),
-        }  # fmt: skip
 
     @verb
     def compressed(self, id: Named) -> str | dict[str, Any]:

@@ -99,19 +99,24 @@ def test_consolidating_a_layer_does_now_what_sleep_does(memory: Memory) -> None:
             f"grasp {n}", episode={"objects": ["mug"], "tool": "grasp", "success": n != 2,
                                    "salience": n / 10},
         )  # fmt: skip
+    plan = memory.layers["episodes"].consolidate(dry_run=True)
+    assert memory.concepts.find() == []
     done = memory.layers["episodes"].consolidate()
-    assert done["read"] == 9
+    assert set(done) == set(plan) == {"compress", "extract", "consolidate"}
+    assert done["extract"] > 0
     mug = memory.concepts.of("mug")
     assert mug is not None
     assert len(mug.memory_refs["episodes"]) == 9
-    assert memory.layers["episodes"].consolidate() == done  # a memory counts once
+    assert memory.layers["episodes"].consolidate()["extract"] == 0  # a memory counts once
     again = memory.concepts.of("mug")
     assert again is not None
     assert again.reinforcement_count == 9
-    assert memory.layers["concepts"].consolidate()["statistics"] > 0
+    assert memory.layers["concepts"].consolidate()["ground"] > 0
     assert memory.concepts.statistics(mug.id)
-    assert memory.layers["statistics"].consolidate(limit=1)["statistics"] >= 0
-    with pytest.raises(InvalidInputError):
+    assert memory.layers["statistics"].consolidate() == {
+        "ground": len(memory.layers["statistics"])
+    }
+    with pytest.raises(InvalidInputError, match="limit"):
         memory.layers["episodes"].consolidate(limit=0)
 
 
