@@ -371,7 +371,9 @@ def _line(
         return None
     if cost(hit.text) <= limit:
         return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark)
-    part = excerpt(hit.text, words, limit, cost)
+    summary = hit.record.summary if hit.record.consolidated else None
+    fits = summary is not None and cost(summary) <= limit
+    part = summary if fits else excerpt(hit.text, words, limit, cost)
     return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark) if part else None
 
 

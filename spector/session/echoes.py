@@ -24,6 +24,12 @@ _BLOCK: Final = re.compile(r"<memories>.*?(?:</memories>|\Z)", re.DOTALL)
 _LINE: Final = re.compile(r'^- (?:[^"\n]*: )?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?\u2026])\s+|\n+")
 
+#: an agent says "you" of what its user said with "I"
+_PERSONS: Final = {
+    "you": "i", "me": "i", "your": "my", "yours": "mine", "yourself": "myself", "are": "am",
+    "re": "m", "were": "was",
+}  # fmt: skip
+
 _Words = tuple[str, ...]
 
 
@@ -85,7 +91,8 @@ class Echoes:
 
 
 def _key(text: str) -> _Words:
-    return tuple(each.text for each in tokens(compose(text)) if not each.sign)
+    words = (each.text for each in tokens(compose(text)) if not each.sign)
+    return tuple(_PERSONS.get(each, each) for each in words)
 
 
 def _sentences(text: str) -> list[str]:

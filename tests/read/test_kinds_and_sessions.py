@@ -6,7 +6,9 @@ import pytest
 
 import spector
 from spector.config import AssociationConfig, Config
+from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.records import Percept
+from spector.write import Prepared
 from tests.fakes import FakeEmbedder
 
 
@@ -185,3 +187,30 @@ def test_a_percept_adds_what_is_to_be_expected(memory: spector.Memory) -> None:
                            knowledge=Percept(objects=("mug",), goal="grasp_mug"))  # fmt: skip
     assert '- prediction: "arm for grasp_mug: success (confidence 0.30)"' in found.text
     assert "failure" not in found.text
+
+
+def test_a_consolidated_memory_is_abbreviated_by_its_summary(memory: spector.Memory) -> None:
+    text = "Ada rode to Kars. " + "Then much happened on the road. " * 60
+    values = encode("episode", {"summary": "Ada rode to Kars in a day."})
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes(store=[0])
+        changes.put("payload", id=New(0), sort="episode", json=values)
+        return changes
+
+    made = memory._parts.knowledge.commit(decide, [Prepared(text, {})]).records[0]
+    before = memory.context("Ada rode to Kars", max_tokens=120, always=True)
+    assert "Then much" in before.text
+    memory._parts.changer.set_flag(made.id, spector.Flag.CONSOLIDATED, True)
+    assert memory.get(made.id).summary == "Ada rode to Kars in a day."
+    after = memory.context("Ada rode to Kars", max_tokens=120, always=True)
+    assert '"Ada rode to Kars in a day."' in after.text
+    assert "Then much" not in after.text
+
+
+def test_a_users_word_needs_no_certainty(memory: spector.Memory) -> None:
+    memory.remember("Ada rode to Kars", confidence=0.9)
+    memory.remember("Ada rode to Izmir", confidence=0.7)
+    text = memory.context("Ada rode", always=True).text
+    assert text.count("certainty") == 1
+    assert '(certainty 0.70): "Ada rode to Izmir"' in text

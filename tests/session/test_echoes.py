@@ -50,6 +50,17 @@ def test_a_pasted_context_is_an_echo_and_what_is_added_is_not(session: spector.S
     assert session.state.echoes(line)
 
 
+@pytest.mark.parametrize("text", [
+    "You're a nurse, and your sister lives in Kars.", "I'm a nurse, and my sister lives in Kars.",
+])  # fmt: skip
+def test_an_agent_says_you_of_what_its_user_said(memory: spector.Memory, text: str) -> None:
+    session = memory.session("s", user_id="u")
+    session.remember("I'm a nurse, and my sister lives in Kars.", role="user")
+    session.context("What am I?", always=True)
+    assert session.state.echoes(text)
+    assert not session.state.echoes(text.replace("nurse", "doctor"))
+
+
 def test_another_session_has_not_quoted_it(session: spector.Session) -> None:
     other = session.new("other")
     assert not other.state.echoes("Ada moved to Kars.")

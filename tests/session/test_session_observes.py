@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import spector
 from spector.clock import ManualClock
 from spector.errors import InvalidInputError, InvalidScopeError, SessionClosedError
+from spector.knowledge import KnowledgeReader
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
@@ -111,3 +113,45 @@ def test_the_log_says_what_was_observed_and_what_sleep_did(store_path: Path) -> 
     assert decay["output"]["changed"] >= 0
     assert cycle["output"]["steps"] == ["decay"]
     assert "Kars" not in (store_path / "ops-log.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_two_users_observe_a_thousand_messages_at_once_and_share_nothing(
+    store_path: Path,
+) -> None:
+    """1,000 messages each in two threads: no part of one session names a memory of the other."""
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
+        sessions = {user: memory.session("s", user_id=user) for user in ("ada", "bob")}
+        failures: list[BaseException] = []
+
+        def talk(user: str) -> None:
+            try:
+                for n in range(1000):
+                    text = f"{user} moved to town number {n} and was {'happy' if n % 2 else 'sad'}."
+                    sessions[user].observe({"role": "user", "content": text})
+                    if n % 100 == 0:
+                        sessions[user].recall("town number")
+                        sessions[user].context("town number")
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=talk, args=(user,)) for user in sessions]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert failures == []
+        own = {user: {each.id for each in memory.records(user_id=user)} for user in sessions}
+        for user, session in sessions.items():
+            other = own["bob" if user == "ada" else "ada"]
+            named = {tag.memory_id for tag in session.tags}
+            named |= {each.id for each in session.buffer.entries if each.id is not None}
+            named |= {each.item_id for each in session.zones.items("staging")}
+            assert named
+            assert not named & other
+            assert all(user in each.content for each in session.sensory.drain())
+        with memory._parts.store.catalog.latest() as db:
+            pairs = KnowledgeReader(db, memory._parts.store.catalog.path).links("pair")
+        assert pairs
+        assert all({row["a"], row["b"]} <= own["ada"] or {row["a"], row["b"]} <= own["bob"]
+                   for row in pairs)  # fmt: skip
