@@ -215,10 +215,11 @@ def _make_parts(
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
-    tools = Tools(extractor.extract_concepts, promoter.promotions)
-    sleeper = _sleeper_of(
-        context, calls, access, keeper, knowledge, forgetter, tools, operations
+    tools = Tools(
+        extractor.extract_concepts, promoter.promotions, Neighbours(searcher), summarizer
     )
+    sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
+                          operations)  # fmt: skip
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
         context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
@@ -226,10 +227,8 @@ def _make_parts(
     )
     context.watchers.add(operations.note_gone)
     series = SeriesWriter(context, writer, note_writes=note_writes)
-    vectors = Vectors(
-        dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
-        can_embed=embedder is not None,
-    )
+    vectors = Vectors(dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
+                      can_embed=embedder is not None)  # fmt: skip
     root = store.files.root if store.files.durable else None
     return Parts(
         path=path, dim=store.dim, durability=durability, clock=clock, config=config,
@@ -317,13 +316,15 @@ def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | Non
 
 def _sleeper_of(
     context: WriteContext, calls: Calls, access: Access, keeper: Keeper,
-    knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools, operations: Operations,
+    knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools, updater: Updater,
+    operations: Operations,
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
     return Sleeper(
         calls, context.router, context.config, context.clock, ensure=access.ensure,
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
-        writer=UnitWriter(context, knowledge), tools=tools, turn=threading.Lock(),
+        writer=UnitWriter(context, knowledge, restate=updater.restate), tools=tools,
+        turn=threading.Lock(),
         forget=partial(_forget_made, forgetter), operations=operations,
     )
 

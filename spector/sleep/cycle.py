@@ -100,7 +100,7 @@ class Cycle:
 
     def __init__(
         self, config: Config, survey: Surveyor, writer: UnitWriter, tools: Tools, *,
-        upkeep: Callable[[], ReflectReport], seal: Callable[[], int],
+        upkeep: Callable[[], ReflectReport], seal: Callable[[], int], calls: int,
         must_stop: Callable[[], bool], progress: Progress | None = None,
     ) -> None:
         self._config = config
@@ -109,6 +109,7 @@ class Cycle:
         self._tools = tools
         self._upkeep = upkeep
         self._seal = seal
+        self._calls = calls
         self._must_stop = must_stop
         self._progress = progress
         #: where sleep was before this cycle; None once a change has put it on record
@@ -129,7 +130,8 @@ class Cycle:
                 leaves no trace.
         """
         started, self._note = time.perf_counter(), note
-        night = Night(self._config, self._survey, state, self._tools, named=named, dry=dry_run)
+        night = Night(self._config, self._survey, state, self._tools, named=named, dry=dry_run,
+                      calls_left=self._calls)  # fmt: skip
         before, finished = self._counts(night), True
         try:
             for n, name in enumerate(steps):
@@ -151,7 +153,7 @@ class Cycle:
             self._files, sealed=self._sealed + self._files.sealed,
             cycle=state.cycle if is_on_record else 0,
             steps=tuple(self._reports), finished=finished,
-            proposals=tuple(self._proposals), memories=(before[0], after[0]),
+            llm_calls=night.calls, proposals=tuple(self._proposals), memories=(before[0], after[0]),
             dormant=(before[1], after[1]), elapsed_ms=(time.perf_counter() - started) * 1000,
         )  # fmt: skip
 

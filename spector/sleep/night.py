@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 from spector.config import Config, SleepConfig
 from spector.kernel.contract import Curve, retained
 from spector.knowledge.induction import Extracted
+from spector.language.worth import content_density, extract_of
 from spector.layout import Category, Flag, TierCode
-from spector.search import NO_END, Strengths, Surveyor
+from spector.providers import Summarizer, estimated_tokens
+from spector.search import NO_END, Neighbours, Strengths, Surveyor
 from spector.sleep.state import SleepState
 from spector.write import Promotion, Unit, differences
 
@@ -29,6 +32,9 @@ Rows: TypeAlias = NDArray[np.void]
 Mask: TypeAlias = NDArray[np.bool_]
 
 DAY_MS: Final = 86_400_000
+#: of a text that a model is shown
+_MOST_CHARS: Final = 8_000
+_log = logging.getLogger("spector.sleep")
 #: what is in no recall by default
 _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY)
 #: changes that take a memory out of recall, and count against the limit of a day
@@ -46,6 +52,9 @@ class Tools:
     extract_concepts: Callable[[int, int], Extracted]
     #: patterns that may become concepts
     promotions: Callable[[], Iterator[Promotion]]
+    neighbours: Neighbours
+    #: condenses texts, if there is one
+    summarizer: Summarizer | None = None
 
 
 @dataclass(slots=True)
@@ -62,6 +71,9 @@ class Night:
     dry: bool = False
     #: memories that it has made
     made: int = 0
+    #: calls of a model that are left, and that were made
+    calls_left: int = 0
+    calls: int = 0
     #: what units would have changed, by kind
     proposed: dict[str, list[int]] = field(default_factory=dict)
     _columns: Strengths | None = field(default=None)
@@ -105,6 +117,22 @@ class Night:
         all_rows[places[chosen]] = part.rows[chosen]
         self.proposed.setdefault(unit.what, []).extend(each for each, *_ in out)
         return out
+
+    def summary_of(
+        self, texts: Sequence[str], *, worth: Callable[[str], float] = content_density
+    ) -> tuple[str, bool]:
+        """One text of many, and whether a model was to make it and did not."""
+        most, summarizer = self.sleep.summary_tokens, self.tools.summarizer
+        fallback = False
+        if summarizer is not None and not self.dry:
+            if self.calls_left > 0:
+                self.calls_left -= 1
+                self.calls += 1
+                made = _asked(summarizer, texts, most)
+                if made:
+                    return made, False
+            fallback = True
+        return extract_of(texts, most, estimated_tokens, worth=worth), fallback
 
     # -- what memories are --------------------------------------------------------------------
 
@@ -178,6 +206,18 @@ class Night:
             ) - retired[user]
             for user in {*active, *retired}
         }
+
+
+def _asked(summarizer: Summarizer, texts: Sequence[str], most: int) -> str:
+    """What a model makes of texts; "" when it fails, answers nothing, or too much."""
+    try:
+        made = summarizer.summarize([each[:_MOST_CHARS] for each in texts], max_tokens=most)
+    except Exception:  # whatever a model of someone else raises, the rules go on
+        _log.warning("the summarizer failed; an extract takes its place", exc_info=True)
+        return ""
+    if not isinstance(made, str) or estimated_tokens(made) > 2 * most:
+        return ""
+    return " ".join(made.split())
 
 
 def has_flag(rows: Rows, flag: Flag) -> Mask:

@@ -79,14 +79,17 @@ class Sleeper:
         dry_run = parse_truth(dry_run, "dry_run")
         parse_callback(progress, "progress")
         seconds = parse_seconds(max_seconds, self._config.sleep.max_seconds)
+        calls = self._config.sleep.max_llm_calls
         if max_llm_calls is not None:
-            parse_integer(max_llm_calls, "max_llm_calls", 0)
+            calls = parse_integer(max_llm_calls, "max_llm_calls", 0)
         self._ensure(write=not dry_run)
         if named == (LAST,) and not dry_run:
             return self.upkeep()
         with self._turn, self._operations.noting("reflect") as operation:
             self._interrupted = False
-            report = self._cycle(named, dry_run=dry_run, seconds=seconds, progress=progress)
+            report = self._cycle(
+                named, dry_run=dry_run, seconds=seconds, calls=calls, progress=progress
+            )
             self._note(operation, report)
         return report
 
@@ -104,7 +107,7 @@ class Sleeper:
             ))  # fmt: skip
 
     def _cycle(
-        self, named: tuple[str, ...] | None, *, dry_run: bool, seconds: float,
+        self, named: tuple[str, ...] | None, *, dry_run: bool, seconds: float, calls: int,
         progress: Progress | None,
     ) -> ReflectReport:
         now_ms, state = self._clock.now_ms(), self._state()
@@ -116,7 +119,7 @@ class Sleeper:
 
         cycle = partial(
             Cycle, self._config, self._survey, self._writer, self._tools, upkeep=self._maintain,
-            seal=lambda: seal_finished(self._router, now_ms), progress=progress,
+            seal=lambda: seal_finished(self._router, now_ms), calls=calls, progress=progress,
         )
         resumable = named is None or list(named) == state.recent.get("steps")
         if state.step == _DECAY and not resumable and not dry_run:

@@ -351,6 +351,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/sleep/steps/graph.py": _NIGHTS,
     "spector/sleep/steps/learning.py": _NIGHTS,
     "spector/sleep/steps/forgetting.py": _NIGHTS,
+    "spector/sleep/steps/redundancy.py": _NIGHTS,
+    "spector/sleep/steps/summaries.py": _NIGHTS,
     "spector/sleep/steps/strengths.py": _NIGHTS,
     "spector/sleep/steps/tiers.py": _NIGHTS,
     "spector/sleep/undo.py": _NIGHTS,

@@ -220,3 +220,99 @@ def describe(memory: Memory, record: Any, **fields: Any) -> None:
         return changes
 
     memory._parts.knowledge.commit(decide)
+
+
+def test_of_two_that_say_the_same_the_less_useful_rests() -> None:
+    with asleep() as (memory, clock):
+        one = memory.remember("Ada parks the red boat in Kars", tags=["x"])
+        other = memory.remember("Ada parks the red boat in Kars", tags=["y"])
+        memory.reinforce(one)
+        number = memory.remember("Shell, 40 euros")
+        memory.remember("Shell, 42 euros")
+        foreign = memory.remember("Ada parks the red boat in Kars", user_id="b")
+        tool = memory.remember("Ada parks the red boat in Kars", role="tool")
+        pass_days(clock, 1)
+        report = memory.reflect("deduplicate")
+        assert is_dormant(memory, other.id)
+        assert not any(is_dormant(memory, each.id) for each in (one, number, foreign, tool))
+        [edge] = memory.graph.edges(one.id)
+        assert (edge.kind, edge.target) == ("similar_to", other.id)
+        assert changed(memory.reflect("deduplicate"), "deduplicate") == 0
+        memory.reflect_undo(report.cycle)
+        assert not is_dormant(memory, other.id)
+        assert not memory.graph.edges(one.id)
+
+
+def test_a_category_with_ten_memories_has_one_summary_under_one_id() -> None:
+    with asleep() as (memory, clock):
+        for n in range(10):
+            memory.remember(f"I prefer tea number {n}", category="preference", user_id="u")
+        memory.remember("I prefer milk", category="preference", user_id="v")
+        pass_days(clock, 1)
+        memory.reflect("summarize")
+        [summary] = memory.records(tiers="semantic")
+        assert summary.user_id == "u"
+        assert summary.category is spector.Category.SUMMARY
+        assert "milk" not in summary.text
+        assert len(memory.graph.edges(summary.id, kinds=["derived_from"])) == 10
+        assert changed(memory.reflect("summarize"), "summarize") == 0
+        memory.remember("I prefer tea number 10 of Kars on Mondays", category="preference",
+                        user_id="u")  # fmt: skip
+        pass_days(clock, 1)
+        memory.reflect("summarize")
+        [again] = memory.records(tiers="semantic")
+        assert again.id == summary.id
+        assert "Kars" in again.text
+        assert memory.check().ok
+
+
+class Counting:
+    """A summarizer that counts, and answers what a test wants."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer, self.calls = answer, 0
+
+    def summarize(self, texts: Any, *, max_tokens: int) -> Any:
+        self.calls += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(("answer", "made"), [
+    ("They sail.", 5), (ValueError("down"), 0), (None, 0), ("", 0), ("word " * 5000, 0),
+])  # fmt: skip
+def test_a_model_is_asked_within_its_budget_and_may_fail(answer: Any, made: int) -> None:
+    from tests.fakes import FakeEmbedder
+    from tests.sleep.nights import BEGIN
+
+    model, clock = Counting(answer), spector.ManualClock(BEGIN)
+    with spector.open(
+        ":memory:", embedder=FakeEmbedder(), clock=clock, summarizer=model
+    ) as memory:
+        for theme in range(12):
+            for n in range(3):
+                words = " ".join(f"{letter}{theme}" for letter in "kmnpr")
+                record = memory.remember(f"{words} {n}", session_id=f"s{theme}")
+                mention(memory, record, f"Boat{theme}")
+        pass_days(clock, 1)
+        report = memory.reflect("consolidate")
+        assert (model.calls, report.llm_calls) == (5, 5)
+        assert report.step("consolidate").fallback  # type: ignore[union-attr]
+        themes = list(memory.records(tiers="semantic"))
+        assert len(themes) == 12
+        assert sum(each.text == "They sail." for each in themes) == made
+
+
+def test_what_is_stated_on_many_days_is_a_pattern() -> None:
+    with asleep() as (memory, clock):
+        for day in range(4):
+            source = memory.remember(f"I had coffee, day {day}", user_id="u")
+            memory.facts.add("user", "drinks", "coffee", source=source)
+            pass_days(clock, 1)
+        memory.reflect("abstract")
+        [pattern] = [r for r in memory.records() if r.category is spector.Category.PATTERN]
+        assert pattern.text == "User usually drinks coffee (4 of 4)."
+        assert pattern.importance == pytest.approx(0.85)
+        assert pattern.user_id == "u"
+        assert changed(memory.reflect("abstract"), "abstract") == 0

@@ -1,8 +1,17 @@
-"""How much a text says, by which sleep chooses what to keep."""
+"""How much a text says, and how it says it: what sleep keeps, and how two texts are compared."""
 
 from __future__ import annotations
 
 from spector.language.worth.density import content_density, keep_score
 from spector.language.worth.extract import extract_of, sentences_of
+from spector.language.worth.wording import Wording, same_particulars, same_words
 
-__all__ = ["content_density", "extract_of", "keep_score", "sentences_of"]
+__all__ = [
+    "Wording",
+    "content_density",
+    "extract_of",
+    "keep_score",
+    "same_particulars",
+    "same_words",
+    "sentences_of",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.language.worth import Wording, same_particulars
 from spector.observe.gate.bands import calibrated
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.comparing import Comparer
@@ -10,7 +11,6 @@ from spector.observe.gate.events import is_event
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
-from spector.observe.gate.wording import Wording, same_particulars
 from spector.records import Decision
 
 __all__ = [

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from spector.config import ObserveConfig
+from spector.language.worth import Wording, same_particulars
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.synthesis import merged_text
-from spector.observe.gate.wording import Wording, same_particulars
 from spector.records import Decision
 
 __all__ = ["LEAST_SAMPLE", "calibrated", "decide_by_bands"]

@@ -7,8 +7,8 @@ from typing import Final
 
 from spector.language.frames import Statement, names_of_predicate
 from spector.language.words import plain
+from spector.language.worth import Wording
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.wording import Wording
 
 __all__ = ["is_detail", "says_nothing_new"]
 

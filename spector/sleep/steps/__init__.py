@@ -11,7 +11,9 @@ from spector.sleep.steps.forgetting import forget
 from spector.sleep.steps.gathering import consolidate
 from spector.sleep.steps.graph import graph
 from spector.sleep.steps.learning import extract
+from spector.sleep.steps.redundancy import deduplicate
 from spector.sleep.steps.strengths import decay, emotion, rehearse, replay
+from spector.sleep.steps.summaries import abstract, summarize
 from spector.sleep.steps.tiers import demote, expire, promote
 
 __all__ = ["STEPS", "Step"]
@@ -23,5 +25,6 @@ Step: TypeAlias = Callable[[Night, int], Units]
 STEPS: Final[Mapping[str, Step]] = {
     "decay": decay, "emotion": emotion, "replay": replay, "promote": promote, "demote": demote,
     "rehearse": rehearse, "expire": expire, "compress": compress, "extract": extract,
-    "consolidate": consolidate, "graph": graph, "forget": forget,
+    "consolidate": consolidate, "summarize": summarize, "deduplicate": deduplicate,
+    "abstract": abstract, "graph": graph, "forget": forget,
 }

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.language.cues import need_gate
-from spector.language.worth import content_density, extract_of
+from spector.language.worth import content_density
 from spector.layout import Category, Flag, TierCode
-from spector.providers import estimated_tokens
 from spector.search import Strengths, Words
 from spector.sleep.night import Mask, Night, Rows, Units, has_flag
 from spector.write import Prepared, Unit
@@ -160,7 +159,7 @@ def _groups(
 
 def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) -> Unit:
     """The unit that makes a theme of a cluster."""
-    text = _text_of(night, cluster)
+    text, fallback = _text_of(night, cluster)
     tags = sorted({tag for each in cluster.words.values() for tag in each.tags})
     fields: dict[str, Any] = {
         "tier": "semantic", "importance": night.sleep.theme_importance,
@@ -168,12 +167,12 @@ def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) ->
         "event_time": _moment(cluster.rows), "user_id": cluster.user, "tags": tags[:64] or None,
     }  # fmt: skip
     if not text:
-        return Unit(seen=len(cluster.ids), skipped={"nothing to say": 1})
+        return Unit(seen=len(cluster.ids), skipped={"nothing to say": 1}, fallback=fallback)
     shared = Counter(entity for each in cluster.ids for entity in entities.get(each, ()))
     return Unit(
         ids=cluster.ids, alter=_originals(night), what="consolidated",
         prepared=[Prepared(text, fields)], seen=len(cluster.ids), reason="one theme",
-        decide=_ties(cluster.ids, shared),
+        decide=_ties(cluster.ids, shared), fallback=fallback,
     )  # fmt: skip
 
 
@@ -181,8 +180,8 @@ def _moment(rows: Rows) -> datetime:
     return from_ms(int(rows["event_ms"].max()))
 
 
-def _text_of(night: Night, cluster: _Cluster) -> str:
-    """The sentences of a cluster that are nearest to its centre, within the tokens of a summary."""
+def _text_of(night: Night, cluster: _Cluster) -> tuple[str, bool]:
+    """What a cluster says in the tokens of a summary: by a model, or its central sentences."""
     centre = sum(cluster.vectors.values())
     order = sorted(
         cluster.ids, key=lambda each: (-float(np.einsum("d,d->", cluster.vectors[each], centre)),
@@ -195,7 +194,7 @@ def _text_of(night: Night, cluster: _Cluster) -> str:
         place = min((n for text, n in rank.items() if sentence in text), default=len(rank))
         return content_density(sentence) / (1.0 + place)
 
-    return extract_of(texts, night.sleep.summary_tokens, estimated_tokens, worth=worth)
+    return night.summary_of(texts, worth=worth)
 
 
 def _originals(night: Night) -> Callable[[Strengths], Mask]:

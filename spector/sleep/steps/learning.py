@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.sleep.night import Night, Units
-from spector.write import Unit
+from spector.write import Prepared, Unit
 
 __all__ = ["extract", "patterns"]
 
@@ -31,8 +31,10 @@ def patterns(night: Night) -> Units:
     for each in night.tools.promotions():
         if each.decide is None:
             yield Unit(seen=1, skipped={each.reason or "rejected": 1})
-        elif each.restates is None:
+        else:
+            texts = each.prepared if each.restates is None else [Prepared(each.name, {})]
             yield Unit(
-                seen=1, prepared=each.prepared, decide=each.decide, reason=each.category,
+                seen=1, prepared=texts, decide=each.decide, restates=each.restates,
+                reason=each.category,
             )  # fmt: skip
     return None

@@ -62,6 +62,10 @@ class Unit:
     skipped: Mapping[str, int] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
     fallback: bool = False
+    #: of those that have one of their own: what becomes of them
+    kinds: Mapping[int, str] = field(default_factory=dict)
+    #: a memory whose words become those of the first prepared text, instead of a new memory
+    restates: int | None = None
     #: memories that a part of the write path has changed or made for it, in commits of its own
     noted: Sequence[int] = ()
     made_before: Sequence[int] = ()
@@ -81,11 +85,19 @@ class Done:
 
 
 class UnitWriter:
-    """Commits units. Callers check that the store is open and writable."""
+    """Commits units. Callers check that the store is open and writable.
 
-    def __init__(self, parts: WriteContext, knowledge: KnowledgeWriter) -> None:
+    Args:
+        restate: brings a memory to other words and rows, in one commit.
+    """
+
+    def __init__(
+        self, parts: WriteContext, knowledge: KnowledgeWriter, *,
+        restate: Callable[[int, str, Changes], None],
+    ) -> None:
         self._parts = parts
         self._knowledge = knowledge
+        self._restate = restate
 
     def commit(
         self, unit: Unit, cycle: int | None, state: Mapping[str, Any],
@@ -116,11 +128,25 @@ class UnitWriter:
                 changes.put("sleep_state", **state)
             return changes
 
+        if unit.restates is not None:
+            return self._restated(unit, decide)
         made = self._knowledge.commit(decide, unit.prepared, also=work.stage, counts=False)
         if unit.to_tier is not None and work.ids:
             self._parts.speakers.forget()
         changed = dict.fromkeys([*work.ids, *unit.noted, *unit.made_before])
         return Done(tuple(changed), tuple(made.records.values()), work.is_committed)
+
+    def _restated(self, unit: Unit, decide: Callable[[KnowledgeReader, int], Changes]) -> Done:
+        """Bring a memory to other words and rows, in one commit."""
+        assert unit.restates is not None
+        catalog = self._parts.router.durable_store().catalog
+        with self._parts.exclusive():
+            with catalog.latest() as db:
+                changes = decide(KnowledgeReader(db, catalog.path), self._parts.clock.now_ms())
+            if not changes:
+                return Done()
+            self._restate(unit.restates, unit.prepared[0].text, changes)
+        return Done((unit.restates,), (), True)
 
     def put_state(
         self, state: Mapping[str, Any], *, drop_before: int = 0, drop: int | None = None
@@ -190,8 +216,9 @@ class _Work:
                 values = {name: [before[name], after[name]] for name in before}
                 if why := self._unit.reasons.get(each, self._unit.reason):
                     values["why"] = [why]
+                kind = self._unit.kinds.get(each, what)
                 changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=each,
-                            what=what, before=compact_json(values))  # fmt: skip
+                            what=kind, before=compact_json(values))  # fmt: skip
                 ordinal += 1
         for n in changes.store:
             changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=New(n),

@@ -1,0 +1,149 @@
+"""Redundancy: of two memories that say the same, the less useful one rests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from spector.knowledge import Changes, KnowledgeReader
+from spector.knowledge.induction import plan_moved_references
+from spector.language.worth import Wording, same_particulars
+from spector.layout import Flag, TierCode
+from spector.records import MemoryRecord
+from spector.search import Strengths
+from spector.sleep.night import DAY_MS, RETIRED, Mask, Night, Units
+from spector.write import Unit
+
+__all__ = ["deduplicate"]
+
+#: new memories whose nearest one is looked up
+_MOST_NEW: Final = 500
+_HELD: Final = Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED
+
+
+def deduplicate(night: Night, cursor: int) -> Units:
+    """Compare what is new with what is nearest; of what says the same one becomes dormant."""
+    lately = [
+        each for each in night.state.recent.get("compared", [])
+        if each[0] > night.started_ms - DAY_MS
+    ]
+    left = night.sleep.redundancy_most - sum(each[1] for each in lately)
+    pairs = _pairs(night) if left > 0 else []
+    compared, room = pairs[: max(0, left)], night.room_to_retire()
+    numbers = {user: n for n, user in enumerate(night.memories.users)}
+    gone: set[int] = set()
+    for likeness, one, other in compared:
+        if {one.id, other.id} & gone or not _says_the_same(one, other):
+            continue
+        loser, kept = _chosen(one, other)
+        number = numbers.get(loser.user_id, -1)
+        if loser.flags & _HELD or room.get(number, 0) <= 0:
+            yield Unit(skipped={"protected" if loser.flags & _HELD else "limit of a day": 1})
+            continue
+        room[number] -= 1
+        gone.add(loser.id)
+        yield _rest(loser, kept, likeness)
+    waiting = len(pairs) - len(compared)
+    if compared or waiting:
+        yield Unit(seen=len(compared), skipped={"comparisons of a day": waiting} if waiting else {})
+    noted = [*lately, [night.started_ms, len(compared)]] if compared else lately
+    return {"recent": {"compared": noted, "deduplicated_ms": night.started_ms}}
+
+
+def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
+    """New memories and their nearest ones of the same user, the likeliest first."""
+    rows = night.memories.rows
+    since = night.state.recent.get("deduplicated_ms", 0)
+    tiers = [int(TierCode.EPISODIC), int(TierCode.SEMANTIC)]
+    new = rows[
+        night.is_active(rows) & np.isin(rows["tier"], tiers) & (rows["recorded_ms"] > since)
+    ]
+    ids = np.sort(new["id"])[-_MOST_NEW:].tolist()
+    records, vectors = night.survey.records(ids), night.survey.vectors(ids)
+    found: dict[tuple[int, int], tuple[float, MemoryRecord, MemoryRecord]] = {}
+    for n, each in enumerate(ids):
+        if each not in records:
+            continue
+        near = night.tools.neighbours.find(
+            "", vectors[n], user_id=records[each].user_id, now_ms=night.started_ms, count=2,
+            channels=("vector",),
+        )  # fmt: skip
+        for other in near:
+            if other.id == each or other.likeness is None or other.record.dormant:
+                continue
+            if other.likeness > night.sleep.redundancy:
+                key = (min(each, other.id), max(each, other.id))
+                found[key] = (other.likeness, records[each], other.record)
+    return sorted(found.values(), key=lambda each: (-each[0], each[1].id, each[2].id))
+
+
+def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether two memories are of one sort and one kind of source, with the same particulars."""
+    if one.data_source != other.data_source or one.payload or other.payload:
+        return False
+    if (one.tier, one.category) != (other.tier, other.category):
+        return False
+    if "dream" in (one.write_source, other.write_source):
+        return False
+    return same_particulars(Wording(one.said, one.event_ms), Wording(other.said, other.event_ms))
+
+
+def _chosen(one: MemoryRecord, other: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:
+    """The one that rests, and the one that stays: pinned, more useful, more used, newer."""
+    pair = sorted((one, other), key=lambda each: (
+        bool(each.flags & _HELD), each.utility, each.access_count, each.event_ms, each.id
+    ))  # fmt: skip
+    return pair[0], pair[1]
+
+
+def _rest(loser: MemoryRecord, kept: MemoryRecord, likeness: float) -> Unit:
+    """The unit that lets one rest and gives its uses, sources and references to the other."""
+    return Unit(
+        ids=(loser.id, kept.id), alter=_merged(loser.id, kept.id), what=RETIRED, seen=0,
+        kinds={kept.id: "merged"}, reason=f"says what {kept.id} says",
+        decide=_moved(loser.id, kept.id, likeness),
+    )  # fmt: skip
+
+
+def _merged(loser: int, kept: int) -> Callable[[Strengths], Mask]:
+    def alter(fresh: Strengths) -> Mask:
+        rows = fresh.rows
+        places = {each: n for n, each in enumerate(rows["id"].tolist())}
+        chosen = np.zeros(len(rows), bool)
+        if loser not in places or kept not in places:
+            return chosen
+        flags = int(rows["flags"][places[loser]])
+        if flags & int(Flag.DORMANT | _HELD):
+            return chosen
+        rows["flags"][places[loser]] = flags | int(Flag.DORMANT)
+        used = int(rows["access_count"][places[kept]]) + int(rows["access_count"][places[loser]])
+        chosen[places[kept]] = used != int(rows["access_count"][places[kept]])
+        rows["access_count"][places[kept]] = min(used, 0xFFFF_FFFF)
+        chosen[places[loser]] = True
+        return chosen
+
+    return alter
+
+
+def _moved(loser: int, kept: int, likeness: float) -> Callable[[KnowledgeReader, int], Changes]:
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes()
+        if len(reader.owners([loser, kept])) < 2 or any(
+            each.kind == "contradicts" and kept in (each.source, each.target)
+            for each in reader.edges([loser])
+        ):
+            return changes
+        plan_moved_references(reader, changes, loser, kept)
+        held = reader.sources([row["a"] for row in reader.links("source", b=[loser])])
+        for fact, sources in sorted(held.items()):
+            if kept not in sources and fact != kept:
+                changes.put("link", a=fact, kind="source", b=kept, n=len(sources), t_ms=now_ms)
+        first, second = min(loser, kept), max(loser, kept)
+        changes.put("edge", source_id=first, kind="similar_to", target_id=second,
+                    weight=min(1.0, likeness), confidence=min(1.0, likeness), origin="dream",
+                    created_ms=now_ms, note=None)  # fmt: skip
+        return changes
+
+    return decide

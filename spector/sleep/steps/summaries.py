@@ -1,0 +1,188 @@
+"""What many memories have in common: a summary of each category, and what a user usually does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from spector.clock import from_ms
+from spector.knowledge import Changes, KnowledgeReader, New, encode
+from spector.layout import Category, TierCode
+from spector.sleep.night import DAY_MS, Night, Rows, Units
+from spector.write import Prepared, Unit
+
+__all__ = ["abstract", "summarize"]
+
+#: newest memories that a summary is made of
+_MOST_SOURCES: Final = 200
+_DERIVED: Final = 0.8
+_SUMMARY: Final = "summary:"
+_PATTERN: Final = "pattern:"
+#: days on which a statement must be made to be a habit
+_DAYS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A memory that sleep made of others before, and these."""
+
+    id: int
+    sources: frozenset[int]
+
+
+def summarize(night: Night, cursor: int) -> Units:
+    """Each category of a user with enough memories, and new ones, has one summary."""
+    sleep, rows = night.sleep, night.memories.rows
+    active = rows[night.is_active(rows)]
+    with night.survey.knowledge() as reader:
+        known = _made_before(night, reader, _SUMMARY)
+    dreamt = {each.id for each in known.values()}
+    active = active[~np.isin(active["id"], np.array(sorted(dreamt), np.int64))]
+    active = active[active["tier"] != int(TierCode.PROCEDURAL)]
+    lately = dict(night.state.recent.get("summarized", {}))
+    for user in np.unique(active["user"]).tolist():
+        for category in Category:
+            if category is Category.SUMMARY or (
+                category is Category.OTHER and not sleep.summarize_other
+            ):
+                continue
+            mine = active[(active["user"] == user) & (active["category"] == int(category))]
+            name = night.memories.users[user]
+            before = known.get((name, f"{_SUMMARY}{category.name.lower()}"))
+            newest = mine[np.argsort(-mine["id"])][:_MOST_SOURCES]
+            if len(mine) < sleep.summary_from or (
+                before is not None and not set(newest["id"].tolist()) - before.sources
+            ):
+                continue
+            last = lately.get(str(before.id), 0) if before is not None else 0
+            if night.started_ms - last < 1000 * sleep.summary_cooldown_s:
+                yield Unit(skipped={"summarized a moment ago": 1})
+                continue
+            unit = _summary(night, name, category, newest, before)
+            if before is not None:
+                lately[str(before.id)] = night.started_ms
+            yield unit
+    return {"recent": {"summarized": {
+        each: ms for each, ms in lately.items() if night.started_ms - ms < DAY_MS
+    }}}  # fmt: skip
+
+
+def _made_before(
+    night: Night, reader: KnowledgeReader, prefix: str
+) -> dict[tuple[str | None, str], _Made]:
+    """What sleep made of a kind: (user, kind) -> the memory and its sources."""
+    rows = night.memories.rows
+    may_be = np.isin(rows["category"], [int(Category.SUMMARY), int(Category.PATTERN)])
+    observed = reader.payloads(rows["id"][may_be].tolist(), "observed")
+    kinds = {
+        each: known["kind"] for each, known in observed.items()
+        if known["write_source"] == "dream" and (known["kind"] or "").startswith(prefix)
+    }  # fmt: skip
+    owners = reader.owners(kinds)
+    edges = reader.edges(list(kinds), direction="out", kinds=["derived_from"])
+    out = {}
+    for each, kind in sorted(kinds.items()):
+        if each in owners:
+            sources = frozenset(edge.target for edge in edges if edge.source == each)
+            out[owners[each].scope or None, kind] = _Made(each, sources)
+    return out
+
+
+def _summary(
+    night: Night, user: str | None, category: Category, rows: Rows, before: _Made | None
+) -> Unit:
+    ids = np.sort(rows["id"]).tolist()
+    words = night.survey.words(ids)
+    text, fallback = night.summary_of([words[each].text for each in ids if each in words])
+    kind = f"{_SUMMARY}{category.name.lower()}"
+    if not text or (before is None and night.made >= night.sleep.new_memories):
+        return Unit(seen=len(ids), skipped={"nothing to say": 1}, fallback=fallback)
+    fields: dict[str, Any] = {
+        "tier": "semantic", "importance": night.sleep.theme_importance,
+        "category": Category.SUMMARY, "confidence": float(rows["confidence"].min()) / 255,
+        "event_time": from_ms(int(rows["event_ms"].max())), "user_id": user,
+    }  # fmt: skip
+    return Unit(
+        prepared=[Prepared(text, fields)], seen=len(ids), fallback=fallback,
+        restates=None if before is None else before.id, reason=f"summary of {category.name}",
+        decide=_derived(ids, kind, None if before is None else before.id),
+    )  # fmt: skip
+
+
+def _derived(
+    sources: Sequence[int], kind: str, before: int | None
+) -> Callable[[KnowledgeReader, int], Changes]:
+    """The rows of what is made of sources; those of an earlier state are replaced."""
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes, made = Changes(), New(0) if before is None else before
+        living = sorted(reader.owners(list(sources)))
+        if not living:
+            return changes
+        if before is None:
+            changes.store.append(0)
+        else:
+            for edge in reader.edges([before], direction="out", kinds=["derived_from"]):
+                if edge.target not in living:
+                    changes.drop("edge", edge.source, edge.kind, edge.target)
+        changes.put("payload", id=made, sort="observed", json=encode("observed", {
+            "write_source": "dream", "data_source": "system", "kind": kind,
+        }))  # fmt: skip
+        for each in living:
+            changes.put("edge", source_id=made, kind="derived_from", target_id=each,
+                        weight=_DERIVED, confidence=_DERIVED, origin="dream", created_ms=now_ms,
+                        note=None)  # fmt: skip
+        return changes
+
+    return decide
+
+
+def abstract(night: Night, cursor: int) -> Units:
+    """What a user states again and again, on different days, becomes a pattern."""
+    with night.survey.knowledge() as reader:
+        known = _made_before(night, reader, _PATTERN)
+        habits = _habits(night, reader)
+    for fact, sources in habits[: night.sleep.abstract_clusters]:
+        kind = f"{_PATTERN}{fact['id']}"
+        before = known.get((fact["scope"] or None, kind))
+        if before is not None and not set(sources) - before.sources:
+            continue
+        said = fact["json"]
+        text = (
+            f"{said['subject'].capitalize()} usually {said['predicate'].replace('_', ' ')}"
+            f" {said['object']} ({len(sources)} of {len(sources)})."
+        )
+        fields: dict[str, Any] = {
+            "tier": "semantic", "importance": night.sleep.pattern_importance,
+            "category": Category.PATTERN, "user_id": fact["scope"] or None,
+            "confidence": fact["confidence"],
+        }  # fmt: skip
+        yield Unit(
+            prepared=[Prepared(text, fields)], seen=len(sources), reason="stated on many days",
+            restates=None if before is None else before.id,
+            decide=_derived(sources, kind, None if before is None else before.id),
+        )  # fmt: skip
+    return None
+
+
+def _habits(
+    night: Night, reader: KnowledgeReader
+) -> list[tuple[Mapping[str, Any], list[int]]]:
+    """Facts that hold and that memories of at least three days state, the most stated first."""
+    rows = night.memories.rows
+    active = {
+        each: int(ms) // DAY_MS
+        for each, ms in zip(rows["id"][night.is_active(rows)].tolist(),
+                            rows["event_ms"][night.is_active(rows)].tolist(), strict=True)
+    }  # fmt: skip
+    facts = [each for each in reader.facts(holds=1) if each["id"] in active]
+    sources = reader.sources([each["id"] for each in facts])
+    out = []
+    for fact in facts:
+        living = [each for each in sources.get(fact["id"], ()) if each in active]
+        if len({active[each] for each in living}) >= _DAYS:
+            out.append((fact, living))
+    return sorted(out, key=lambda each: (-len(each[1]), each[0]["id"]))
