@@ -87,8 +87,20 @@ def classes() -> list[Score]:
               "0.91 / 0.71", "0.93 / 0.93", min(precision, recall) >= 0.93),
         Score(17, "the same, accuracy in Turkish", f"{share:.2f}", "0.60", "0.75", share >= 0.75),
         Score(17, "the same, attacks and code that are kept", f"{harmful}", "-", "0", not harmful),
+        preferences(),
         *kept_of_chats(),
     ]  # fmt: skip
+
+
+def preferences() -> Score:
+    """Preferences of another author: 56 % at first; rules were widened by reading the misses."""
+    files = sorted((data() / "prefeval").glob("*.json"))
+    shares = []
+    for part in (files[: len(files) // 2], files[len(files) // 2 :]):
+        texts = [row["preference"] for path in part for row in json.loads(path.read_text("utf-8"))]
+        shares.append(sum(observed(each)[0] == "preference" for each in texts) / len(texts))
+    return Score(17, "PrefEval: preferences that are taken for one, two halves of the files",
+                 f"{100 * shares[0]:.0f} % / {100 * shares[1]:.0f} %", "-", "-", False)  # fmt: skip
 
 
 def kept_of_chats() -> list[Score]:

@@ -6,10 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from spector.config import ObserveConfig
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading, read_text
-from spector.language.emotion import emotion_in
+from spector.language.emotion import emotion_in, load_head
 from spector.language.formation import Formed, Referents, cut, form, in_place_of, rewritten
 from spector.language.frames import Statement
 from spector.language.observing import (
@@ -140,6 +143,18 @@ class Analyst:
         out.referents = known.after(message.text, speaker=message.speaker)
         return out
 
+    def feel_again(self, analysis: Analysis, vector: NDArray[np.float32]) -> None:
+        """Let the head judge the feeling of a message whose only statement has this vector.
+
+        It says nothing for an embedder that it was not trained on.
+        """
+        head = load_head(getattr(self._vectors, "fingerprint", None))
+        if head is not None:
+            analysis.emotion = emotion_in(
+                analysis.message.text, vector=vector, head=head,
+                exclamation=self._config.exclamation,
+            )
+
     def _filter(self, text: str, *, is_echo: bool) -> str | None:
         config = self._config
         found = filter_of(
@@ -167,8 +182,7 @@ class Analyst:
             entity_uri(name, kind) for name, kind in list(reading.mentions)[: config.max_entities]
         )
         out.category = self._category(found.kind, message.text, out.event_ms, reading)
-        felt = emotion_in(message.text, exclamation=config.exclamation)
-        out.emotion = Emotion(felt.valence, felt.arousal, felt.category, felt.evidence)
+        out.emotion = emotion_in(message.text, exclamation=config.exclamation)
         out.alarm, out.is_hedged = alarm_of(message.text), is_hedged(message.text)
         counted = density_of(message.text, entities=len(named), statements=len(reading.facts))
         extra = _OF_EPISODE if message.episode is not None else 0

@@ -147,6 +147,9 @@ class Observer:
                 facts=list(itertools.islice(rest, len(own))), session=work.session,
                 entry_id=work.entry_id, is_forced=options.force,
             ))  # fmt: skip
+        for work in works:
+            if len(work.jobs) == 1 and (vector := work.jobs[0].ready.vector) is not None:
+                self._analyst.feel_again(work.analysis, vector)
 
     def _look(self, works: Sequence[Work]) -> None:
         """The memories that each statement may concern, as of now."""
