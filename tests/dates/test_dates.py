@@ -48,6 +48,8 @@ def found(text: str, today: date = TODAY) -> list[str]:
         ("Monday of next week", "2026-11-30"),
         ("Thanksgiving 2026", "2026-11-26"),
         ("Easter 2027", "2027-03-28"),
+        ("I quit 3 years ago today", "2023-11-25"),
+        ("önceki gün kaza yaptım", "2026-11-23"),
         ("dün Ada'yı gördüm", "2026-11-24"),
         ("evvelsi gün yağmur yağdı", "2026-11-23"),
         ("yarın geliyorum", "2026-11-26"),
@@ -123,6 +125,28 @@ def test_both_readings_are_kept_and_the_tense_decides() -> None:
     assert ahead.period == ahead.periods[-1]
 
 
+def test_a_step_holds_for_both_weekdays() -> None:
+    assert found("next Tuesday and Wednesday I am off") == ["2026-12-01", "2026-12-02"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("two years ago I moved", "2024"), ("three months ago I moved", "2026-08"),
+        ("two weeks ago I moved", "2026-11-11"), ("iki yıl önce taşındım", "2024"),
+        ("in two years I retire", "2028"), ("since last week", "2026-11-16/2026-11-22"),
+        ("until Friday", "2026-11-27"), ("8 Mayıs'tan beri", "2026-05-08"),
+    ],
+)  # fmt: skip
+def test_what_is_named_is_as_exact_as_the_words(text: str, named: str) -> None:
+    assert [each.iso for each in dates_in(text, TODAY)] == [named]
+
+
+def test_a_noun_is_no_verb() -> None:
+    assert found("Toplantı 15 Aralık'ta") == ["2026-12-15"]
+    assert found("Toplantı 15 Aralık'ta bitti") == ["2025-12-15"]
+
+
 def test_the_29th_of_february_is_in_a_leap_year() -> None:
     (one,) = dates_in("on February 29", date(2027, 3, 1))
     assert [str(each.first) for each in one.periods] == ["2024-02-29", "2028-02-29"]
@@ -184,6 +208,7 @@ def test_a_long_text_is_read_in_bounded_steps() -> None:
         ("Cuma günü doktora gidiyorum", True), ("Yarın Kars'a gideceğim", True),
         ("I met Ayşe in Kadıköy on Friday", False), ("Her son called me on Monday", False),
         ("", False), ("Ada moved to Kars", False), ("Kars'a gittim", True),
+        ("Can Paris'e uçuyor", True), ("I've seen it and I've liked it", False),
     ],
 )  # fmt: skip
 def test_the_language_of_a_short_text(text: str, is_turkish: bool) -> None:

@@ -124,6 +124,7 @@ def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
         ("Ada plans to visit Kars next week", datetime(2026, 12, 7, tzinfo=UTC)),
         ("We're going to move in May 2027", datetime(2027, 6, 1, tzinfo=UTC)),
         ("Cuma günü doktora gidiyorum", datetime(2026, 11, 28, tzinfo=UTC)),
+        ("Ödevimi cumaya kadar bitirmem lazım", datetime(2026, 11, 28, tzinfo=UTC)),
         ("Yarın gelecek.", datetime(2026, 11, 27, tzinfo=UTC)),
         ("It will be fixed tomorrow", datetime(2026, 11, 27, tzinfo=UTC)),
         ("I need to submit it by Friday", datetime(2026, 11, 28, tzinfo=UTC)),

@@ -93,6 +93,7 @@ def test_things_are_candidates_and_never_chosen() -> None:
     [
         ("Ada aradı. O Kars'ta.", ["Ada"]),
         ("Zeynep bana yazdı. Onun kedisi hasta.", ["Zeynep"]),
+        ("Kardeşim Can taşındı. O artık Kars'ta.", ["Can"]),
         ("Ada ve Zeynep geldi. Onu gördüm.", [None]),
         ("Ada aradı. O zaman evdeydim.", []),
         ("O adam geldi.", []),

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from spector.language.time import shifted
 
 __all__ = [
-    "Meaning", "Period", "at_day", "day", "day_of", "halves", "month", "month_of", "moved",
-    "of_month", "period_of", "quarter", "season", "thirds", "unit_at", "week_of_year", "year",
-    "years",
+    "Meaning", "Period", "around", "at_day", "day", "day_of", "halves", "month", "month_of",
+    "moved", "of_month", "period_of", "quarter", "season", "thirds", "unit_at", "week_of_year",
+    "year", "years",
 ]  # fmt: skip
 
 _FIRST: Final = date(1, 1, 1)
@@ -111,6 +111,15 @@ def day(of: date) -> Period:
 def month(at: int, number: int) -> Period:
     first = date(at, number, 1)
     return Period(first, moved(first, monthrange(at, number)[1]))
+
+
+def around(there: date, unit: str) -> tuple[Period, str] | None:
+    """What "so many years ago" names: the year, or the month; None where it names a day."""
+    if unit in ("year", "decade", "century", "half"):
+        return year(there.year) if there.year < 9999 else Period(there, _LAST), "year"
+    if unit in ("month", "quarter"):
+        return month(there.year, there.month), "month"
+    return None
 
 
 def of_month(at: int, number: int, which: int) -> Period | None:

@@ -29,7 +29,9 @@ _TURKISH_PAST: Final = re.compile(
 _TURKISH_FUTURE: Final = re.compile(
     r"(?:[ae]ca(?:k|g)|ece(?:k|g))(?:im|in|iz|siniz|siniz|lar|ler|sin|ti|tim|tik)?$"
 )
-_NOT_PAST: Final = frozenset("simdi haydi hadi kedi yedi kendi pazartesi cumartesi sali".split())
+_NOT_PAST: Final = frozenset(
+    "simdi haydi hadi kedi yedi kendi pazartesi cumartesi sali toplanti".split()
+)
 
 
 class Tense(enum.Enum):
@@ -57,7 +59,7 @@ def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
 
 
 def _turkish(words: list[str]) -> Tense:
-    for word in reversed(words):
+    for word in reversed(words[-3:]):
         if word in _NOT_PAST or len(word) < 4:
             continue
         if _TURKISH_FUTURE.search(word):

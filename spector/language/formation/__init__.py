@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spector.language.formation.answers import SYSTEM, Answered, answered, question
 from spector.language.formation.cutting import cut
 from spector.language.formation.form import Formed, form
 from spector.language.formation.notes import said_of
@@ -10,6 +9,5 @@ from spector.language.formation.references import Referents, in_place_of
 from spector.language.formation.rewriting import rewritten
 
 __all__ = [
-    "SYSTEM", "Answered", "Formed", "Referents", "answered", "cut", "form", "in_place_of",
-    "question", "rewritten", "said_of",
+    "Formed", "Referents", "cut", "form", "in_place_of", "rewritten", "said_of",
 ]  # fmt: skip

@@ -57,6 +57,7 @@ _TURKISH_PLANS: Final = re.compile(
 )
 _TURKISH_INFINITIVE: Final = re.compile(r"\w+m[ae](?:k|yi|ya|ye)\b")
 _TURKISH_PRESENT: Final = re.compile(r"\w+yor(?:um|uz|sun|sunuz|lar|)$")
+_TURKISH_DUE: Final = re.compile(r"\b(?:lazim|gerek|gerekiyor|zorunda\w*|mecbur\w*)\b")
 _CLAUSE_ENDS: Final = frozenset(("ve", "ama", "fakat", "cunku", "ancak", "sonra", "diye", "ki"))
 
 
@@ -119,4 +120,6 @@ def _turkish(folded: str, *, ahead: bool) -> bool:
             return True
     if _TURKISH_PLANS.search(folded) and _TURKISH_INFINITIVE.search(folded):
         return True
-    return ahead and any(_TURKISH_PRESENT.match(word) for word, _ in words)
+    return ahead and (
+        any(_TURKISH_PRESENT.match(word) for word, _ in words) or bool(_TURKISH_DUE.search(folded))
+    )

@@ -242,6 +242,10 @@ def weekday(r: Reader, start: int) -> Found:
     if named is None or r.text(start - 1) in ("every", "each", "alternate", "other") or r.text(
         named[1]) in ("mornings", "afternoons", "evenings", "nights"):
         return None
+    step = words.STEPS.get(r.text(start - 3), 9)
+    if step != 9 and r.text(start - 1) in ("and", "or") and weekday_at(r, start - 2):
+        monday = at.moved(r.today, 7 * step - r.today.weekday())  # "next Monday and Tuesday"
+        return Meaning((at.day(at.moved(monday, named[0])),), relative=True), named[1]
     away = (named[0] - r.today.weekday()) % 7
     if away == 0:
         periods = (at.day(at.moved(r.today, -7)), at.day(r.today))

@@ -217,7 +217,10 @@ def away(r: Reader, start: int, deeper: Rule) -> Found:
         return _day_away(there, amounts, vague), more
     after = r.says(end, "ago", "back", "earlier", "before now")
     if after > end and r.text(end) != "back":
-        return _day_away(_moved(today, amounts, -1), amounts, vague), after
+        there = _moved(today, amounts, -1)
+        if r.text(after) == "today":
+            return only(at.day(there)), after + 1
+        return _day_away(there, amounts, vague), after
     if r.text(end) == "back" and r.text(end + 1) in ("", ".", ",", "!", ";"):
         return _day_away(_moved(today, amounts, -1), amounts, vague), after
     after = r.says(end, "from now", "from today", "later", "hence", "after today", "after now")
@@ -281,8 +284,9 @@ def _moved(of: date, amounts: list[tuple[int, str]], sign: int) -> date:
 
 
 def _day_away(there: date, amounts: list[tuple[int, str]], vague: bool) -> Meaning:
-    del amounts
-    return only(at.day(there), vague=vague)
+    named = at.around(there, amounts[-1][1])
+    meaning = only(at.day(there), vague=vague)
+    return replace(meaning, named=(named[0],), named_grain=named[1]) if named else meaning
 
 
 def _beside(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Final
 
@@ -108,6 +109,10 @@ def stepped(r: Reader, start: int) -> Found:
         if what == "day":
             if r.text(start + 1) not in ("gun", "gunu", "gunku") or step == 0:
                 return None
+            if r.text(start) == "gecen":
+                return only(Period(at.moved(r.today, -14), r.today), "span", vague=True), end
+            if r.text(start) == "onceki":
+                return only(at.day(at.moved(r.today, -2))), end
             return only(at.day(at.moved(r.today, step))), end
         return _weekday_in(r, at.unit_at(r.today, step, what), end, what)
     month = calendar.month_at(r, start + 1)
@@ -177,10 +182,16 @@ def directed(
     end += r.text(end) in ("kadar", "daha")
     word = r.text(end)
     if word in ("once", "onceki", "oncesi", "oncesinde", "evvel", "oncesine", "onceden"):
-        return only(at.day(moved_by(base, amounts, -1)), vague=vague), end + 1
+        return _day_away(moved_by(base, amounts, -1), amounts, vague=vague), end + 1
     if word in ("sonra", "sonraki", "sonrasi", "sonrasinda", "sonrasina", "icinde", "icerisinde"):
-        return only(at.day(moved_by(base, amounts, 1)), vague=vague), end + 1
+        return _day_away(moved_by(base, amounts, 1), amounts, vague=vague), end + 1
     return None
+
+
+def _day_away(there: date, amounts: list[tuple[int, str]], *, vague: bool) -> Meaning:
+    named = at.around(there, amounts[-1][1])
+    meaning = only(at.day(there), vague=vague)
+    return replace(meaning, named=(named[0],), named_grain=named[1]) if named else meaning
 
 
 def amounts_at(r: Reader, start: int) -> tuple[list[tuple[int, str]], int, bool] | None:

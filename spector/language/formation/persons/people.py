@@ -131,6 +131,8 @@ _COMMON: Final = frozenset(
     european african asian canadian australian irish scottish christmas easter god internet tv
     mr mrs ms dr prof sir lady miss st mom dad
     bu su o bir ben sen biz siz onlar ne nerede neden nasil evet hayir tamam merhaba selam bugun
+    kardesim annem babam ablam abim agabeyim esim arkadasim oglum kizim amcam teyzem halam dayim
+    dedem ninem anneannem babaannem patronum hocam kuzenim yegenim komsum
     yarin dun ve ama fakat sonra once cok daha icin gibi her hangi kim""".split()
 )
 _NOT_PEOPLE: Final = frozenset(
@@ -188,7 +190,7 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
         name = match.group().rstrip(".")
         if start and text[start - 1].isalnum():
             continue
-        while name and _is_no_name(name.split()[0]):
+        while name and _is_no_name(name.split()[0], opens=_opens(text, start)):
             head = name.split()[0]
             rest = name[len(head):].lstrip()
             start = match.start() + match.group().rfind(rest) if rest else end
@@ -215,8 +217,12 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
     return _unified(found)
 
 
-def _is_no_name(word: str) -> bool:
-    return not word[0].isupper() or plain(word).rstrip(".") in _COMMON
+def _is_no_name(word: str, *, opens: bool) -> bool:
+    """Whether a word is no part of a name; "Can" and "Will" are names within a sentence."""
+    low = plain(word).rstrip(".")
+    if not word[0].isupper():
+        return True
+    return low in _COMMON and (opens or not any(low in names for names in _names()))
 
 
 def _title(text: str, start: int) -> str:
