@@ -226,3 +226,26 @@ def test_what_proved_itself_is_listed(
     assert main(["hot", str(path), "--user", "u", "--json"]) == 0
     assert [each["id"] for each in json.loads(printed(capsys))["memories"]] == [used.id]
     assert main(["hot", str(path), "--user", "v"]) == 1
+
+
+@pytest.mark.parametrize("target", ["-", "file"])
+def test_an_export_from_the_shell_carries_what_is_known(
+    learned: tuple[str, dict[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    target: str,
+) -> None:
+    path, _ = learned
+    file = tmp_path / "out.jsonl"
+    assert main(["export", path, *([str(file)] if target == "file" else [])]) == 0
+    if target == "-":
+        file.write_text(printed(capsys))
+    other = str(tmp_path / "other")
+    assert main(["import", other, str(file), "--dry-run", "--json"]) == 0
+    count = json.loads(printed(capsys).splitlines()[-1])["files"][0]["messages"]
+    with spector.open(path, embedder=FakeEmbedder(), mode="r") as memory:
+        assert count == len(memory)
+    with spector.open(other, embedder=FakeEmbedder()) as memory:  # the command has no such model
+        assert len(memory.import_(file)) == count
+    assert main(["facts", other, "lovelace", "--json"]) == 0
+    assert len(json.loads(printed(capsys))["facts"]) == 2
+    assert main(["procedures", other, "release"]) == 0
+    assert "67 %" in printed(capsys)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from spector.cli.memory_table import day, show_memories
@@ -254,8 +255,12 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             if memory.stats()["model"] is None:
                 console.note("vectors are not written to stdout, and this store has no model to "
                              "compute them again; to import this later, export to a FILE")
-            for record in memory.records(**selection(args)):
-                console.data(json.dumps(record.to_dict(), ensure_ascii=False))
+            with tempfile.TemporaryDirectory(prefix="spector-") as folder:
+                whole = Path(folder) / "export"  # with what is known, which no record has
+                memory.export(whole, vectors=False, **selection(args))
+                with open(whole, encoding="utf-8") as lines:
+                    for line in lines:
+                        console.data(line.rstrip("\n"))
         return 0
     if os.path.lexists(args.file) and not args.overwrite:
         raise InvalidInputError(
