@@ -297,3 +297,19 @@ def test_ids_of_another_process_read_the_same(memory: Memory) -> None:
         assert reader.get(record).said == "here"
         assert ids(reader.recall("here")) == [record.id]
         assert reader.recall("here")[0].record.said == "here"
+
+
+def test_a_context_says_what_no_user_said(memory: Memory) -> None:
+    for text, fields in (
+        ("the port is 8080", {"data_source": "tool"}), ("the port is 8443", {}),
+        ("a port is 9000", {"write_source": "dream"}),
+    ):
+        record = memory.remember(text)
+        if fields:
+            put(memory, record, "observed", **fields)
+    lines = memory.context("which port is it?", always=True, cut=0).text.splitlines()
+    shown = {line.split('"')[1]: line for line in lines if "port" in line}
+    assert "tool" in shown["the port is 8080"]
+    assert "tool" not in shown["the port is 8443"]
+    assert "(derived)" in shown["a port is 9000"]
+    assert "(derived)" not in shown["the port is 8443"]
