@@ -38,6 +38,7 @@ from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
     LLM,
     CachedEmbedder,
+    ChatModel,
     Embedder,
     FactExtractor,
     ImportanceScorer,
@@ -45,6 +46,7 @@ from spector.providers import (
     embedded,
     resolve,
     resolve_extractor,
+    resolve_llm,
     resolve_summarizer,
     token_counter,
 )
@@ -134,8 +136,8 @@ def open_memory_at(
     ranking = get_profile(config.profile if profile is None else profile)
     where, found = parse_place(path), _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
-    where, extractor = _at_home(where), resolve_extractor(llm, fact_extractor)
-    summarizer = resolve_summarizer(summarizer)
+    where, model = _at_home(where), resolve_llm(llm)
+    extractor, summarizer = resolve_extractor(model, fact_extractor), resolve_summarizer(summarizer)
     log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
     stamp = Stamp(dim, None, None)
     if found is not None:
@@ -143,9 +145,9 @@ def open_memory_at(
     opened = _open_stores(where, router, config, stamp, mode=mode, durability=durability)
     try:
         return Memory(parts=_make_parts(
-            opened, router, path=where, embedder=found, importance=scorer,
-            clock=clock or SystemClock(), config=config, profile=ranking,
-            durability=durability, mode=mode, threads=threads or usable_cores(),
+            opened, router, path=where, embedder=found, importance=scorer, config=config,
+            clock=clock or SystemClock(), profile=ranking, durability=durability, mode=mode,
+            threads=threads or usable_cores(), chat=ChatModel.within(model, config.llm),
             fact_extractor=extractor, summarizer=summarizer,
             operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
         ))  # fmt: skip
@@ -180,9 +182,9 @@ def _embedder_of(
 
 def _make_parts(
     opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
-    importance: ImportanceScorer | None, clock: Clock, config: Config,
-    profile: ScoringProfile, durability: str, mode: str, threads: int,
-    fact_extractor: FactExtractor | None, summarizer: Summarizer | None, operations: Operations,
+    importance: ImportanceScorer | None, clock: Clock, config: Config, profile: ScoringProfile,
+    durability: str, mode: str, threads: int, fact_extractor: FactExtractor | None,
+    summarizer: Summarizer | None, operations: Operations, chat: ChatModel | None,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
@@ -233,17 +235,17 @@ def _make_parts(
     return Parts(
         path=path, dim=store.dim, durability=durability, clock=clock, config=config,
         calls=calls, access=access, operations=operations, kernel=kernel, vectors=vectors,
-        probes=probes,
+        probes=probes, chat=chat,
         lifetime=Lifetime(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
             close_search=searcher.close, sessions=sessions, operations=operations,
         ),
-        fact_extractor=fact_extractor, summarizer=summarizer,
+        fact_extractor=fact_extractor, summarizer=summarizer, series=series,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
-        forgetting=Forgetting(listing, forgetter, keeper),
-        knowledge=knowledge, extractor=extractor, promoter=promoter,
-        series=series, observing=_observing(context, series, searcher, changer, sessions),
+        forgetting=Forgetting(listing, forgetter, keeper), knowledge=knowledge,
+        extractor=extractor, promoter=promoter,
+        observing=_observe_part(context, series, searcher, changer, sessions, chat, updater),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
@@ -259,15 +261,16 @@ def _writer(
     )
 
 
-def _observing(
+def _observe_part(
     context: WriteContext, series: SeriesWriter, searcher: Searcher, changer: Changer,
-    sessions: Sessions,
+    sessions: Sessions, chat: ChatModel | None, updater: Updater,
 ) -> Observing:
     return Observing(ObserveParts(
         series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
         session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
         embedder=context.embedder, scorer=context.importance, clock=context.clock,
-        config=context.config,
+        config=context.config, chat=chat,
+        updating=lambda each, changes: updater.update(each, changes, None, ANYBODY),
     ))  # fmt: skip
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
+from spector.errors import LLMError
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading, read_text
 from spector.language.emotion import emotion_in, load_head
-from spector.language.formation import Formed, Referents, cut, form, in_place_of, rewritten
+from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement
 from spector.language.observing import (
     Classified,
@@ -30,6 +31,8 @@ from spector.language.words import plain
 from spector.layout import Category
 from spector.observe.gate import Incoming, Wording, is_event
 from spector.observe.messages import Message
+from spector.observe.models import FormedByModel, Models
+from spector.observe.resolving import moved_back, resolved, shortened, without_questions
 from spector.records import Density, Emotion, Note, Reference
 
 __all__ = ["Analysis", "Analyst", "Unit"]
@@ -48,6 +51,7 @@ _CATEGORIES: Final = {
 _IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
 #: entities that a message has beside those that it names
 _OF_EPISODE: Final = 2
+_SEVERAL: Final = 2
 #: filters that stop texts that name no one to the next message
 _SILENT: Final = frozenset(
     ("length", "system_content", "prompt_injection", "xml_block", "code", "echo")
@@ -107,11 +111,15 @@ class Analyst:
 
     Args:
         vectors: the embedder, for heads that were trained on it.
+        models: takes messages apart in place of the rules.
     """
 
-    def __init__(self, config: ObserveConfig, vectors: Any = None) -> None:
+    def __init__(
+        self, config: ObserveConfig, vectors: Any = None, models: Models | None = None
+    ) -> None:
         self._config = config
         self._vectors = vectors
+        self._models = models
 
     def read(
         self, message: Message, event_ms: int, *, referents: Referents | None = None,
@@ -140,6 +148,8 @@ class Analyst:
         if out.filter is None or passes:
             out.filter = None
             out.units = self._units(out, known, single_valued, statements)
+            named = dict.fromkeys(each for unit in out.units for each in unit.entities)
+            out.entities = tuple(named)[: self._config.max_entities] or out.entities
         out.referents = known.after(message.text, speaker=message.speaker)
         return out
 
@@ -172,7 +182,7 @@ class Analyst:
     ) -> None:
         """Class, feeling, names and density of the whole message."""
         message, config = out.message, self._config
-        reading = self._read(out, message.text, (), single_valued, statements)
+        reading = self._read(out, message.text, (), single_valued, statements, by_rules=True)
         named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
         found: Classified = classify(message.text, entities=len(named))
         out.class_confidence = found.confidence
@@ -199,6 +209,9 @@ class Analyst:
         message, config = out.message, self._config
         if out.quarantined:
             return [self._unit(out, _whole(message.text), single_valued, ())]
+        found = self._by_model(out)
+        if found is not None:
+            return self._formed_by_model(out, found, known, single_valued)
         spans = cut(message.text, config.max_chars) if len(message.text) >= config.max_chars else (
             (0, len(message.text)),
         )
@@ -215,6 +228,49 @@ class Analyst:
             known = known.after(part, speaker=message.speaker)
         return made or [self._unit(out, _whole(message.text), single_valued, ())]
 
+    def _by_model(self, out: Analysis) -> FormedByModel | None:
+        """What the model makes of a message; None where there is none, or it failed."""
+        if self._models is None or not self._models.does("formation") or out.message.is_call:
+            return None
+        try:
+            return self._models.formation(out.message.text)
+        except LLMError:
+            out.fallbacks.append("formation")
+            return None
+
+    def _formed_by_model(
+        self, out: Analysis, found: FormedByModel, known: Referents,
+        single_valued: Collection[str],
+    ) -> list[Unit]:
+        """The statements that a model found; dates and plans are also read by the rules."""
+        message, config = out.message, self._config
+        made: list[Unit] = []
+        for start, end in found.spans or ((0, len(message.text)),):
+            part = message.text[start:end]
+            rules = form(
+                part, referents=known, now_ms=out.event_ms, timezone=message.zone,
+                annotate=config.annotate, reference_precision=config.reference_precision,
+                foresight_days=config.foresight_days, speaker=message.speaker,
+            )
+            whole = rules[0] if len(rules) == 1 else _whole(part)
+            if found.notes and not found.spans and config.annotate:
+                whole = replace(whole, text=found.text, notes=found.notes)
+            until = found.valid_until_ms
+            if until is not None and until > out.event_ms:
+                whole = replace(whole, plan=found.plan, valid_until_ms=until)
+            unit = self._unit(out, whole, single_valued, None)
+            mentions = dict(unit.reading.mentions)
+            for name, kind in found.entities:
+                if name in part and len(mentions) < config.max_entities and not any(
+                    plain(each) == plain(name) for each, _ in mentions
+                ):
+                    mentions[name, kind] = part.count(name)
+            unit.reading = Reading(mentions, unit.reading.facts)
+            if found.category is not None and message.fields.get("category") is None:
+                unit.category = found.category
+            made.append(unit)
+        return made
+
     def _unit(
         self, out: Analysis, formed: Formed, single_valued: Collection[str],
         statements: Sequence[Statement] | None,
@@ -229,7 +285,7 @@ class Analyst:
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
             text, raw = self._rewritten(out, formed)
-        until = formed.valid_until_ms
+        until = formed.valid_until_ms if self._is_all_plan(formed, message) else None
         given = message.fields.get("category")
         category = self._category(out.kind, formed.said, out.event_ms, reading)
         if formed.plan:
@@ -247,36 +303,53 @@ class Analyst:
             ),
         )  # fmt: skip
 
+    def _is_all_plan(self, formed: Formed, message: Message) -> bool:
+        """Whether each sentence of a plan that says something is one: what else it says does not
+        end with it."""
+        said = [part for part in parts_of(formed.said) if part.said]
+        if not formed.plan or len(said) < _SEVERAL:
+            return True
+        return all(
+            each.plan for part in said for each in form(
+                part.text, referents=Referents(), now_ms=0, timezone=message.zone, annotate=False,
+            )
+        )
+
     def _rewritten(self, out: Analysis, formed: Formed) -> tuple[str, str | None]:
         """The words in the third person and the words before, or the words as they were said."""
         message = out.message
         role = "Assistant" if message.data_source == "assistant_message" else "User"
-        resolved = _resolved(formed.said, formed.references, formed.start, formed.subject)[0]
-        made = rewritten(resolved, message.speaker or role)
-        made = _shortened(made, self._config.max_rewritten_chars)
+        plain_text = resolved(formed.said, formed.references, formed.start, formed.subject)[0]
+        made = rewritten(plain_text, message.speaker or role)
+        made = shortened(made, self._config.max_rewritten_chars)
         return (made, formed.said) if made != formed.said else (formed.text, None)
 
     def _read(
         self, out: Analysis, said: str, references: Sequence[Reference],
         single_valued: Collection[str], statements: Sequence[Statement] | None, start: int = 0,
-        subject: str = "",
+        subject: str = "", *, by_rules: bool = False,
     ) -> Reading:
-        """Names and statements of a text without its questions, references resolved."""
-        asked = _without_questions(said)
-        text, back = _resolved(asked, references, start, subject)
+        """Names and statements of a text without its questions, references resolved.
+
+        Args:
+            by_rules: the trained head is not asked: most messages are stopped without it.
+        """
+        asked = without_questions(said)
+        text, back = resolved(asked, references, start, subject)
         message = out.message
         speaker = message.speaker
         if speaker is not None and plain(speaker) in USERS:
             speaker = None
         found = read_text(
             text, role=message.role, speaker=speaker, reference_ms=out.event_ms,
-            vectors=self._vectors, single_valued=single_valued, statements=statements,
+            vectors=None if by_rules else self._vectors, single_valued=single_valued,
+            statements=statements,
         )
         mentions = dict(list(found.mentions.items())[: self._config.max_entities])
         facts = found.facts
         if back and statements is None:
             facts = tuple(
-                replace(each, statement=_moved(each.statement, back)) for each in facts
+                replace(each, statement=moved_back(each.statement, back)) for each in facts
             )
         return Reading(mentions, facts)
 
@@ -300,68 +373,3 @@ def speaker_key(message: Message) -> str:
     """The one who speaks, as names are compared; "" for the user himself."""
     name = plain(message.speaker or message.role or "").strip()
     return "" if name in USERS else name
-
-
-def _without_questions(text: str) -> str:
-    """A text with spaces in place of sentences that only ask or order; nothing else moves."""
-    out = text
-    for part in parts_of(text):
-        if part.kind in ("asks", "orders") and not part.said:
-            end = part.start + len(part.text)
-            out = out[: part.start] + " " * (end - part.start) + out[end:]
-    return out if out.strip() else text
-
-
-#: start and end in a resolved text, and how far what is behind it was moved
-_Moves = list[tuple[int, int]]
-
-
-def _resolved(
-    text: str, references: Sequence[Reference], start: int, subject: str = ""
-) -> tuple[str, _Moves]:
-    """A text with names in place of the words that surely stand for them.
-
-    Args:
-        subject: who the text is about, where another one before it says so.
-    """
-    out = f"{subject} " if subject else ""
-    at, moved = 0, len(out)
-    moves: _Moves = [(0, moved)] if subject else []
-    for each in references:
-        place = each.start - start
-        if each.chosen is None or text[place : place + len(each.word)] != each.word:
-            continue
-        name = in_place_of(text, place, each.word, each.chosen)
-        out += text[at:place] + name
-        at = place + len(each.word)
-        moved += len(name) - len(each.word)
-        moves.append((len(out), moved))
-    return out + text[at:], moves
-
-
-def _moved(one: Statement, moves: _Moves) -> Statement:
-    """A statement of a resolved text with the places of the text before."""
-
-    def back(place: tuple[int, int]) -> tuple[int, int]:
-        return (_back(place[0], moves), max(_back(place[0], moves), _back(place[1], moves)))
-
-    return replace(
-        one, span=back(one.span), subject_span=back(one.subject_span),
-        object_span=back(one.object_span),
-    )
-
-
-def _back(at: int, moves: _Moves) -> int:
-    moved = 0
-    for end, by in moves:
-        if at >= end:
-            moved = by
-    return max(0, at - moved)
-
-
-def _shortened(text: str, most: int) -> str:
-    """A text of at most so many characters, cut between words."""
-    if len(text) <= most:
-        return text
-    head = text[: most + 1].rsplit(maxsplit=1)[0]
-    return head if len(head) <= most else text[:most]

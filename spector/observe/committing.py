@@ -14,7 +14,7 @@ import numpy as np
 
 from spector.clock import from_ms
 from spector.config import Config
-from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode
+from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode, plan_mentions
 from spector.knowledge.reading import plan_reading
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, candidate_of, decide
@@ -31,11 +31,19 @@ from spector.records import (
 )
 from spector.write import Series
 
-__all__ = ["Committer"]
+__all__ = ["Committer", "UpdateNeeded"]
 
 #: candidates of this commit: the nearest, and all of the same slot
 _NEAREST: Final = 5
 _STEP: Final = 0.05
+
+
+class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no error
+    """A memory gets new words, which is a commit of its own."""
+
+    def __init__(self, decision: Decision, done: Done) -> None:
+        self.decision = decision
+        self.done = done
 
 
 class Committer:
@@ -85,6 +93,8 @@ class Committer:
             return done
         if decision.action == "skip":
             return done
+        if decision.action == "update":
+            raise UpdateNeeded(decision, done)
         if self._is_dull(job, decision, importance):
             done.unit = replace(done.unit, action="skip", rule="importance", relation=None)
             done.reason = "importance"
@@ -156,6 +166,17 @@ class Committer:
         )
 
     # -- writing -----------------------------------------------------------------------------------
+
+    def describe(self, job: Job, record: MemoryRecord, decision: Decision, done: Done) -> None:
+        """The rows beside a memory that has got new words, and one more use of it."""
+        self._details(job, record, decision, done)
+        changes = Changes()
+        plan_mentions(
+            self._series.reader, changes, record.user_id or "", record.id,
+            job.unit.reading.mentions,
+        )
+        self._series.put(changes)
+        self._series.change(record.id, self._strengthening)
 
     def _create(
         self, job: Job, candidates: Sequence[Candidate], decision: Decision, done: Done

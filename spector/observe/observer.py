@@ -5,24 +5,28 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from spector.clock import Clock, from_ms
 from spector.config import Config
+from spector.errors import LLMError
 from spector.layout import Category
 from spector.observe.analysis import Analysis, Analyst, Unit
-from spector.observe.committing import Committer
-from spector.observe.gate import Comparer
+from spector.observe.committing import Committer, UpdateNeeded
+from spector.observe.gate import Comparer, Decision, decide
 from spector.observe.jobs import Done, Job, SessionMemory
 from spector.observe.messages import Message
+from spector.observe.models import Models
 from spector.observe.rating import Rater
 from spector.observe.relating import causal_edges, followed
-from spector.records import ObservedUnit, ObserveResult
+from spector.records import MemoryRecord, ObservedUnit, ObserveResult
 from spector.write import Change, ChangedError, Series, SeriesWriter
 
 __all__ = ["Observer", "Options"]
 
+#: importance that a model is asked about again
+_LOW, _HIGH = 0.35, 0.65
 #: attempts before other writers have to wait
 _ATTEMPTS: Final = 3
 #: facts fade half as fast as texts (UCMA)
@@ -59,12 +63,16 @@ class Observer:
 
     Args:
         reinforcing: the change of a memory that helped.
+        updating: gives a memory, by its id, other words, importance and tags.
     """
 
     def __init__(
         self, *, series: SeriesWriter, comparer: Comparer, analyst: Analyst, rater: Rater,
         reinforcing: Callable[[bool], Change], clock: Clock, config: Config,
+        updating: Callable[[int, dict[str, Any]], MemoryRecord], models: Models | None = None,
     ) -> None:
+        self._updating = updating
+        self._models = models
         self._series = series
         self._comparer = comparer
         self._analyst = analyst
@@ -169,10 +177,18 @@ class Observer:
     def _commit(self, works: Sequence[Work], options: Options) -> None:
         if not any(work.jobs for work in works):
             self._note_sessions(works, options)
-            return
-        for _ in range(_ATTEMPTS):
+        elif self._config.observe.on_update == "merge":
+            self._commit_apart(works, options)
+        else:
+            self._commit_tries(works, options)
+
+    def _commit_tries(self, works: Sequence[Work], options: Options) -> None:
+        """Decide and commit; again when another writer came in between."""
+        for attempt in range(_ATTEMPTS):
             since = self._series.moment()
             self._look(works)
+            if self._models is not None and not attempt:
+                self._ask(works)
             try:
                 self._commit_since(works, options, since)
             except ChangedError:  # another writer came in between
@@ -183,14 +199,87 @@ class Observer:
             self._look(works)
             self._commit_since(works, options, since)
 
+    def _ask(self, works: Sequence[Work]) -> None:
+        """Ask the model what it knows better; no lock is held. Who failed once is not asked again
+        about the same message."""
+        for work in works:
+            for job in work.jobs:
+                if not work.analysis.fallbacks and not work.analysis.quarantined:
+                    self._ask_about(work, job)
+
+    def _ask_about(self, work: Work, job: Job) -> None:
+        models, observe = self._models, self._config.observe
+        assert models is not None, "there is something to ask"
+        decision = decide(job.unit.incoming, job.candidates, observe) if observe.gate else None
+        if decision is not None and decision.action in ("reinforce", "skip"):
+            return
+        weight = self._rater.rate(job, job.candidates, decision or Decision()).composite
+        near = [
+            (each.id, each.said) for each in job.candidates
+            if not each.is_knowledge and not each.is_dormant
+        ][: observe.relate_neighbours]
+        try:
+            task = "importance"
+            if models.rates and _LOW <= weight <= _HIGH:
+                job.outside.importance = models.importance(job.unit.said)
+            task = "synthesis"
+            if decision is not None and decision.action == "update" and models.does(task):
+                old = next(each for each in job.candidates if each.id == decision.nearest)
+                job.outside.merged[old.id] = models.synthesis(
+                    old.record.text, job.unit.text, most=observe.max_merged_chars
+                )
+            task = "relations"
+            if near and models.does(task):
+                job.outside.relations = models.relations(job.unit.said, near)
+        except LLMError:
+            work.analysis.fallbacks.append(task)
+
+    def _commit_apart(self, works: Sequence[Work], options: Options) -> None:
+        """Commit statement by statement: each may give new words to a memory."""
+        for work in works:
+            jobs: list[Job] = work.jobs
+            done: list[Done] = []
+            for job in jobs:
+                work.jobs = [job]
+                try:
+                    self._commit_tries([work], options)
+                    done += work.done
+                except UpdateNeeded as needed:
+                    done.append(self._update(job, needed, options))
+            work.jobs, work.done = jobs, done
+
+    def _update(self, job: Job, needed: UpdateNeeded, options: Options) -> Done:
+        """Give a memory the words of two."""
+        decision, done = needed.decision, needed.done
+        assert decision.nearest is not None, "it names what is updated"
+        assert decision.merged is not None, "it has the words"
+        if options.dry_run:
+            return done
+        old = next(each.record for each in job.candidates if each.id == decision.nearest)
+        record = self._updating(decision.nearest, {
+            "text": decision.merged,
+            "importance": max(old.importance, done.unit.importance.composite),
+            "tags": [*dict.fromkeys((*old.tags, *job.ready.draft.tags))] or None,
+        })  # fmt: skip
+
+        def describe(series: Series) -> MemoryRecord:
+            self._committer(series, options).describe(job, record, decision, done)
+            return series.living([record.id])[record.id]
+
+        done.unit = replace(done.unit, record=self._series.commit(describe), text=decision.merged)
+        return done
+
+    def _committer(self, series: Series, options: Options) -> Committer:
+        return Committer(
+            self._config, series, reinforce=self._reinforcing(True), rater=self._rater,
+            dry_run=options.dry_run,
+        )
+
     def _commit_since(self, works: Sequence[Work], options: Options, since: int) -> None:
         committers: list[Committer] = []
 
         def work_on(series: Series) -> None:
-            committer = Committer(
-                self._config, series, reinforce=self._reinforcing(True), rater=self._rater,
-                dry_run=options.dry_run,
-            )
+            committer = self._committer(series, options)
             committers.append(committer)
             for each in works:
                 self._take(each, committer, options)

@@ -16,8 +16,8 @@ from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
 from spector.process import each_elsewhere, elsewhere
-from spector.providers import Embedder, ImportanceScorer
-from spector.records import Episode, ObserveResult
+from spector.providers import ChatModel, Embedder, ImportanceScorer
+from spector.records import Episode, MemoryRecord, ObserveResult
 from spector.search import Neighbours
 from spector.write import Change, Draft, SeriesWriter
 
@@ -40,9 +40,11 @@ class ObserveParts:
     series: SeriesWriter
     neighbours: Neighbours
     reinforcing: Callable[[bool], Change]
+    updating: Callable[[int, dict[str, Any]], MemoryRecord]
     session: FindSession
     embedder: Embedder | None
     scorer: ImportanceScorer | None
+    chat: ChatModel | None
     clock: Clock
     config: Config
 
@@ -134,13 +136,18 @@ class Observing:
             parts, config = self._parts, self._parts.config
             gate = import_module("spector.observe.gate")
             stages = import_module("spector.observe.observer")
+            models = None
+            if parts.chat is not None:
+                asked = import_module("spector.observe.models")
+                models = asked.Models(parts.chat, rates=config.llm.importance)
             made: Observer = stages.Observer(
                 series=parts.series, comparer=gate.Comparer(parts.neighbours, config.observe),
-                analyst=stages.Analyst(config.observe, parts.embedder),
+                analyst=stages.Analyst(config.observe, parts.embedder, models),
                 rater=stages.Rater(
                     config.observe, None if parts.scorer is None else self._score
                 ),
-                reinforcing=parts.reinforcing, clock=parts.clock, config=config,
+                reinforcing=parts.reinforcing, clock=parts.clock, config=config, models=models,
+                updating=parts.updating,
             )
             self._made = made
         return self._made

@@ -15,7 +15,7 @@ from spector.observe import Observing
 from spector.parts.cognition import cognition_stats
 from spector.parts.lifetime import Access, Lifetime
 from spector.process import Calls, ForeignLayers, Operations
-from spector.providers import CachedEmbedder, Embedder, FactExtractor, Summarizer
+from spector.providers import CachedEmbedder, ChatModel, Embedder, FactExtractor, Summarizer
 from spector.recall import Recaller
 from spector.records import HitList
 from spector.search import Listing, Searcher
@@ -75,6 +75,8 @@ class Parts:
     promoter: ConceptPromoter
     series: SeriesWriter
     observing: Observing
+    #: asked where it knows better than the rules
+    chat: ChatModel | None = None
     recaller: Recaller
     keeper: Keeper
     exchange: Exchange

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from spector.errors import InvalidInputError
 from spector.messages import shown
+from spector.providers.asking import ChatModel, quoted
 from spector.providers.cache import CachedEmbedder, CacheStats
 from spector.providers.fact_extraction import LLMFactExtractor
 from spector.providers.minilm import MiniLMEmbedder
@@ -28,6 +29,7 @@ __all__ = [
     "LLM",
     "CacheStats",
     "CachedEmbedder",
+    "ChatModel",
     "Embedder",
     "Fact",
     "FactExtractor",
@@ -41,8 +43,10 @@ __all__ = [
     "TokenCounter",
     "embedded",
     "estimated_tokens",
+    "quoted",
     "resolve",
     "resolve_extractor",
+    "resolve_llm",
     "resolve_summarizer",
     "token_counter",
 ]
@@ -73,21 +77,12 @@ def resolve(
     return found
 
 
-def resolve_extractor(
-    llm: LLM | str | None, extractor: FactExtractor | None
-) -> FactExtractor | None:
-    """What reads statements: the extractor, else one over the model, else None for the rules.
+def resolve_llm(llm: LLM | str | None) -> LLM | None:
+    """The chat model of a user's argument; opens no connection.
 
     Raises:
         InvalidInputError: an unknown name, or an object without the protocol.
     """
-    if extractor is not None:
-        if isinstance(extractor, type) or not isinstance(extractor, FactExtractor):
-            raise InvalidInputError(
-                f"fact_extractor {shown(extractor)} has no method extract(text)",
-                hint="pass an object with the FactExtractor protocol",
-            )
-        return extractor
     if llm is None:
         return None
     if isinstance(llm, str):
@@ -97,13 +92,31 @@ def resolve_extractor(
                 f"llm {shown(llm)} is unknown",
                 hint='use "openai", "openai:MODEL" or an object with complete()',
             )
-        return LLMFactExtractor(OpenAILLM(model) if model else OpenAILLM())
+        return OpenAILLM(model) if model else OpenAILLM()
     if isinstance(llm, type) or not callable(getattr(llm, "complete", None)):
         raise InvalidInputError(
             f"llm {shown(llm)} has no method complete(system, user)",
             hint='use "openai", "openai:MODEL" or an object with complete()',
         )
-    return LLMFactExtractor(llm)
+    return llm
+
+
+def resolve_extractor(
+    llm: LLM | None, extractor: FactExtractor | None
+) -> FactExtractor | None:
+    """What reads statements: the extractor, else one over the model, else None for the rules.
+
+    Raises:
+        InvalidInputError: an object without the protocol.
+    """
+    if extractor is not None:
+        if isinstance(extractor, type) or not isinstance(extractor, FactExtractor):
+            raise InvalidInputError(
+                f"fact_extractor {shown(extractor)} has no method extract(text)",
+                hint="pass an object with the FactExtractor protocol",
+            )
+        return extractor
+    return None if llm is None else LLMFactExtractor(llm)
 
 
 def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:

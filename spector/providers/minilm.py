@@ -7,10 +7,12 @@ count, so there is no padding, and windows of long texts are summed in a fixed o
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
 import threading
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, ModelFileError, StoreError
-from spector.process import is_short_of_memory, open_given, said_as_memory_error
+from spector.process import KEEPERS, is_short_of_memory, open_given, said_as_memory_error
 from spector.providers.validate import check_texts
 from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
@@ -43,6 +45,8 @@ BATCH_TOKENS: Final = 512
 #: texts tokenized ahead of the model; bounds memory for any number of texts
 SLAB_TEXTS: Final = 4096
 MAX_THREADS: Final = 4
+#: texts whose words were looked at, and whose sums are kept for the embedding that follows
+_MOST_POOLED: Final = 1024
 
 #: (text index, token ids) of one window
 _Window = tuple[int, NDArray[np.uint16]]
@@ -150,6 +154,12 @@ class _LoadedModel:
         self._tokens = WordPiece()
         self._pool = ThreadPoolExecutor(threads, "spector-embed") if threads > 1 else None
         self._ahead = 2 * threads
+        #: digest of a window -> the sum over its tokens
+        self._pooled: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        KEEPERS.add(self)
+
+    def drop_caches(self) -> None:
+        self._pooled.clear()
 
     def embed(self, texts: Sequence[str], *, first: int) -> NDArray[np.float32]:
         """Embed one slab; ``first`` is the index of its first text, for error messages."""
@@ -162,6 +172,15 @@ class _LoadedModel:
                 )
             windows += ((i, window) for window in _windows(ids))
         sums = np.zeros((len(texts), DIM), dtype=np.float64)
+        if self._pooled:  # a text of one window whose words were looked at before
+            alone = Counter(i for i, _ in windows)
+            known = {
+                i: row for i, window in windows if alone[i] == 1
+                and (row := self._pooled.get(_digest(window))) is not None
+            }
+            for i, row in known.items():
+                sums[i] += row
+            windows = [each for each in windows if each[0] not in known]
         for batch, pooled in self._run_all(list(_batches(windows))):
             # one by one in a fixed order, because windows of a text may share a batch
             for (i, _), row in zip(batch, pooled, strict=True):
@@ -209,7 +228,13 @@ class _LoadedModel:
         """Fill (n, 384) with the mean of each word's token vectors."""
         pieces = [self._tokens.encode(word) or [UNK_ID] for word in words]
         ids = np.array([each for word in pieces for each in word][:WINDOW_TOKENS], dtype=np.uint16)
-        hidden, at = self._hidden([(0, ids)])[0], 1
+        whole = self._hidden([(0, ids)])
+        if ids.size:
+            self._pooled[_digest(ids)] = whole.sum(axis=1)[0]
+            with contextlib.suppress(KeyError):  # another thread has emptied it
+                while len(self._pooled) > _MOST_POOLED:
+                    self._pooled.popitem(last=False)
+        hidden, at = whole[0], 1
         for row, word in zip(out, pieces, strict=True):
             if at + len(word) > len(ids) + 1:
                 break
@@ -245,6 +270,10 @@ class _LoadedModel:
                 hint="nothing was stored; try again with fewer texts at a time",
             ) from error
         return hidden
+
+
+def _digest(ids: NDArray[np.uint16]) -> bytes:
+    return hashlib.sha256(ids.tobytes()).digest()
 
 
 def _windows(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:

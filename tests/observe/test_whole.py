@@ -240,6 +240,27 @@ def test_bands_of_likeness_decide_in_a_preset(
         assert bool(result.reason) == (action == "skip")
 
 
+def test_an_update_merges_both_texts_in_a_preset(clock: ManualClock) -> None:
+    embedder = Stub({"User lik": 1.0, "User vis": 0.8})
+    with spector.open(
+        ":memory:", embedder=embedder, clock=clock, config=Config.preset("v9")
+    ) as memory:
+        first = memory.observe({"content": "I like the old town of Kars.", "tags": ["a"]})
+        second = memory.observe({"content": "I visit the castle with my uncle.", "tags": ["b"]})
+        assert second.units[0].action == "update", str(second)
+        record = memory.get(first.records[0].id)
+        assert "old town of Kars" in record.text
+        assert "castle with" in record.text
+        assert record.tags == ("a", "b")
+        assert record.access_count == 1
+        assert record.event_time == first.records[0].event_time
+        assert second.records[0].id == record.id
+        assert len(texts(memory)) == 1
+        third = memory.observe("I like the old town of Kars.", dry_run=True)
+        assert third.units
+        assert memory.check().ok
+
+
 def test_without_a_gate_all_is_created(clock: ManualClock) -> None:
     config = Config(observe=ObserveConfig(gate=False))
     with spector.open(

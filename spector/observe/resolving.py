@@ -1,0 +1,81 @@
+"""Texts as they are read: without their questions, with names in place of pronouns.
+
+Nothing of this is kept; places of what was found are given for the text as it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spector.language.formation import in_place_of
+from spector.language.frames import Statement
+from spector.language.observing import parts_of
+from spector.records import Reference
+
+__all__ = ["moved_back", "resolved", "shortened", "without_questions"]
+
+
+def without_questions(text: str) -> str:
+    """A text with spaces in place of sentences that only ask or order; nothing else moves."""
+    out = text
+    for part in parts_of(text):
+        if part.kind in ("asks", "orders") and not part.said:
+            end = part.start + len(part.text)
+            out = out[: part.start] + " " * (end - part.start) + out[end:]
+    return out if out.strip() else text
+
+
+#: start and end in a resolved text, and how far what is behind it was moved
+_Moves = list[tuple[int, int]]
+
+
+def resolved(
+    text: str, references: Sequence[Reference], start: int, subject: str = ""
+) -> tuple[str, _Moves]:
+    """A text with names in place of the words that surely stand for them.
+
+    Args:
+        subject: who the text is about, where another one before it says so.
+    """
+    out = f"{subject} " if subject else ""
+    at, moved = 0, len(out)
+    moves: _Moves = [(0, moved)] if subject else []
+    for each in references:
+        place = each.start - start
+        if each.chosen is None or text[place : place + len(each.word)] != each.word:
+            continue
+        name = in_place_of(text, place, each.word, each.chosen)
+        out += text[at:place] + name
+        at = place + len(each.word)
+        moved += len(name) - len(each.word)
+        moves.append((len(out), moved))
+    return out + text[at:], moves
+
+
+def moved_back(one: Statement, moves: _Moves) -> Statement:
+    """A statement of a resolved text with the places of the text before."""
+
+    def back(place: tuple[int, int]) -> tuple[int, int]:
+        return (_back(place[0], moves), max(_back(place[0], moves), _back(place[1], moves)))
+
+    return replace(
+        one, span=back(one.span), subject_span=back(one.subject_span),
+        object_span=back(one.object_span),
+    )
+
+
+def _back(at: int, moves: _Moves) -> int:
+    moved = 0
+    for end, by in moves:
+        if at >= end:
+            moved = by
+    return max(0, at - moved)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, cut between words."""
+    if len(text) <= most:
+        return text
+    head = text[: most + 1].rsplit(maxsplit=1)[0]
+    return head if len(head) <= most else text[:most]

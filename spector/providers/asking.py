@@ -1,0 +1,154 @@
+"""A chat model asked within limits: of time, of length, and of the form of its answer.
+
+Every failure is an ``LLMError`` that the asking step answers with its rules. Calls and failures are
+counted.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from spector.errors import LLMError
+from spector.process import elsewhere
+from spector.providers.protocols import LLM
+
+__all__ = ["ChatModel", "quoted"]
+
+#: calls that may be running after their time is over; further ones fail at once
+_MOST_LATE: Final = 4
+
+
+def quoted(text: str) -> str:
+    """A text as prompts quote it: nothing in it can end its quotation."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+class Limits(Protocol):
+    """What a configuration says of a model, see ``LLMConfig``."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]: ...
+    @property
+    def timeout_s(self) -> float: ...
+    @property
+    def max_input_chars(self) -> int: ...
+
+
+class ChatModel:
+    """Asks one model for JSON objects. Thread-safe.
+
+    Args:
+        tasks: what it is asked for; others are left to the rules.
+        timeout_s: seconds that an answer may take. max_chars: longest question.
+    """
+
+    def __init__(
+        self, llm: LLM, *, tasks: tuple[str, ...], timeout_s: float, max_chars: int
+    ) -> None:
+        self._llm = llm
+        self._tasks = frozenset(tasks)
+        self._timeout_s = timeout_s
+        self._max_chars = max_chars
+        self._lock = threading.Lock()
+        self._late = 0
+        self._counts: Counter[str] = Counter()
+
+    @classmethod
+    def within(cls, llm: LLM | None, limits: Limits) -> ChatModel | None:
+        """A model within the limits of a configuration; None without one."""
+        if llm is None:
+            return None
+        return cls(
+            llm, tasks=limits.tasks, timeout_s=limits.timeout_s, max_chars=limits.max_input_chars
+        )
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model for people."""
+        return str(getattr(self._llm, "model_id", type(self._llm).__name__))
+
+    def does(self, task: str) -> bool:
+        """Whether it is asked for a task."""
+        return task in self._tasks
+
+    def stats(self) -> dict[str, int]:
+        """Calls and failures so far."""
+        return {"calls": self._counts["calls"], "failures": self._counts["failures"]}
+
+    def ask(self, system: str, about: str, *, max_tokens: int = 512) -> Mapping[str, Any]:
+        """The JSON object that the model answers.
+
+        Args:
+            system: what it is to do. about: what it is about, quoted where others wrote it.
+
+        Raises:
+            LLMError: It failed, took too long, or answered something else.
+        """
+        self._counts["calls"] += 1
+        try:
+            if len(about) > self._max_chars:
+                raise LLMError(
+                    f"the question has {len(about)} characters; at most {self._max_chars} are sent",
+                    hint="raise LLMConfig.max_input_chars",
+                )
+            return _object(self._answer(system, about, max_tokens))
+        except LLMError:
+            self.note_failure()
+            raise
+
+    def note_failure(self) -> None:
+        """Count an answer that is of the right form and says what cannot be."""
+        self._counts["failures"] += 1
+
+    def _answer(self, system: str, about: str, max_tokens: int) -> str:
+        """The answer, or an error once the time is over; the call itself cannot be stopped."""
+        with self._lock:
+            if self._late >= _MOST_LATE:
+                raise LLMError("the model does not answer", hint="look at its server")
+            self._late += 1
+        found: list[Any] = []
+
+        def call() -> None:
+            try:
+                found.append(self._llm.complete(system, about, max_tokens=max_tokens, json=True))
+            except BaseException as error:  # any model may fail in any way
+                found.append(error)
+            finally:
+                with self._lock:
+                    self._late -= 1
+
+        thread = threading.Thread(target=call, name="spector-llm", daemon=True)
+        thread.start()
+        elsewhere(thread.join, self._timeout_s)
+        if not found:
+            raise LLMError(
+                f"no answer within {self._timeout_s:g} s", hint="raise LLMConfig.timeout_s"
+            )
+        if isinstance(found[0], BaseException):
+            if isinstance(found[0], (KeyboardInterrupt, SystemExit)):
+                raise found[0]
+            if isinstance(found[0], LLMError):
+                raise found[0]
+            raise LLMError(
+                f"the model raised {type(found[0]).__name__}: {str(found[0])[:200]}",
+                hint="look at the model; the rules took its place",
+            ) from found[0]
+        return str(found[0]) if isinstance(found[0], str) else ""
+
+
+def _object(answer: str) -> Mapping[str, Any]:
+    """An answer as the JSON object that it must be."""
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise LLMError(
+            f"the model answered no JSON object: {answer[:80]!r}",
+            hint="use a model that follows instructions; the rules took its place",
+        )
+    return found
