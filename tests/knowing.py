@@ -115,3 +115,7 @@ def deeds(
     yield "forget a source", lambda: memory.forget(ids["knowtwo"])
     yield "purge an episode", lambda: memory.forget(ids["epione"], purge=True, verify=True)
     yield "move", lambda: memory.update(ids["epitwo"], move_to={"user_id": "v"})
+    yield "observe", lambda: memory.observe("I live in Oslo.", user_id="u")
+    yield "observe a change", lambda: memory.observe("I moved to Bergen.", user_id="u")
+    yield "observe a batch", lambda: memory.observe_many(
+        ["Ada met Bob in Kars.", "I moved to Izmir.", "Bob called Ada."], user_id="u")
