@@ -151,6 +151,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/sqlite/fulltext.py": (_LIFE, "tests/store/test_full_text_damage.py",
                                   "tests/store/test_catalog_not_opened.py", *_ERASURES),
     "spector/store/files/guards.py": ("tests/security/test_hostile_catalog.py", *_PLACES),
+    "spector/store/core/details.py": ("tests/verbs/test_details.py",),
     "spector/store/core/records.py": (_SMALL, _LIFE, "tests/store/test_walk.py",
                                  "tests/store/test_log.py", "tests/store/test_places.py", *_CHECKS),
     "spector/store/partitions/index_files.py": ("tests/store/test_scan_index_files.py",
