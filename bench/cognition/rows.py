@@ -13,8 +13,10 @@ from typing import Final
 
 import spector
 from bench.cognition import feelings, formation, observed, train_entities
+from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.score import Score
 from bench.cognition.statements import carb, data
+from bench.cognition.updates import update_rows
 from bench.data import NOW
 from spector.clock import ManualClock
 from spector.language.entities import rule_mentions
@@ -139,11 +141,10 @@ def _shares(
     clock = ManualClock(NOW)
     with spector.open(folder / "mind", clock=clock, durability="relaxed") as memory:
         facts = [found for line in lines if (found := _FACT.match(line))]
-        records = memory.remember_many([
+        memory.remember_many([
             {"text": found[2], "event_time": NOW - timedelta(minutes=len(facts) - n)}
             for n, found in enumerate(facts)
-        ])
-        memory.facts.learn(records)
+        ], supersedes="auto")
         first = sum(
             any(answer in memory.recall(question, k=1)[0].text for answer in answers)
             for question, answers in zip(single["questions"], single["answers"], strict=True)
@@ -159,5 +160,6 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     1: feelings.english_feelings, 3: feelings.turkish_feelings, 4: english_entities,
     5: turkish_entities, 6: formation.pronouns_of_prose,
     7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
-    10: triples, 11: changed_facts, 17: observed.classes, 18: observed.worth,
+    10: triples, 11: changed_facts,
+    13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
 }  # fmt: skip

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import spector
+from bench.cognition.score import Score
 from bench.cognition.statements import data
 from bench.data import NOW
 from spector.clock import ManualClock
 
-__all__ = ["Chat", "Found", "chats", "measured"]
+__all__ = ["Chat", "Found", "chats", "measured", "update_rows"]
 
 _HITS: Final = 10
 #: what the generator of the set left at the end of a message
@@ -177,3 +178,27 @@ def _contradiction(
     out.flagged += flagged
     if not (both and flagged):
         out.details.append(f"contradiction both {both} flagged {flagged}: {asked['question']}")
+
+
+def update_rows() -> list[Score]:
+    """Rows 15 and 16, over all chats."""
+    total = Found()
+    for chat in chats():
+        found = measured(chat)
+        for each in fields(total):
+            if each.name != "details":
+                setattr(total, each.name, getattr(total, each.name) + getattr(found, each.name))
+    updates, pairs = max(1, total.updates), max(1, total.pairs)
+    rate = 100 * total.false / max(1, total.messages)
+    return [
+        Score(15, f"updates in long chats, BEAM dev, {total.updates} questions: the newer statement"
+              " before the older one · in ten hits",
+              f"{100 * total.first / updates:.0f} % · {100 * total.among / updates:.0f} %",
+              "40 % · 85 %", "85 % · 90 %",
+              total.first >= 0.85 * updates and total.among >= 0.9 * updates),
+        Score(16, f"contradictions kept, BEAM dev, {total.pairs} questions: both in ten hits ·"
+              " shown as a conflict · conflicts that no question is about, of 100 messages",
+              f"{100 * total.both / pairs:.0f} % · {100 * total.flagged / pairs:.0f} % ·"
+              f" {rate:.1f}", "75 % · 0 % · 0", "90 % · 50 % · 1",
+              total.both >= 0.9 * pairs and total.flagged >= 0.5 * pairs and rate <= 1),
+    ]  # fmt: skip

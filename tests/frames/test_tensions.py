@@ -8,12 +8,12 @@ from spector.language.frames import tension
 
 
 @pytest.mark.parametrize(("one", "other"), [
-    ("I just downloaded Zotero to manage my citations, can you help me?",
-     "I've never used any citation software like Zotero, so how do I begin?"),
-    ("I attended a pottery workshop in Kars on May 3.",
-     "I have never attended any pottery workshop, so what should I bring?"),
-    ("Çömlek atölyesine katıldım, çok güzeldi.",
-     "Hiç çömlek atölyesine katılmadım, nereden başlamalıyım?"),
+    ("I just downloaded Zotero to manage my citations and use it daily, can you help me?",
+     "I've never used Zotero or managed citations, so how do I begin?"),
+    ("I attended a weekend pottery workshop in Kars on May 3.",
+     "I have never attended any weekend pottery workshop, so what should I bring?"),
+    ("Hafta sonu çömlek atölyesine katıldım, çok güzeldi.",
+     "Hiç hafta sonu çömlek atölyesine katılmadım, nereden başlamalıyım?"),
 ])
 def test_a_denial_of_what_was_told_is_seen_in_both_orders(one: str, other: str) -> None:
     assert tension(one, other) >= 0.34

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
-from spector.language.frames.pairs import Replacement, replacement, tension
+from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
 from spector.language.frames.predicates import (
     ONE_VALUED,
     SLOTS,
@@ -33,6 +33,7 @@ __all__ = [
     "Tense",
     "Verdict",
     "compare",
+    "denial_in",
     "extract",
     "is_single_valued",
     "names_of_predicate",

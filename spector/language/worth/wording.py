@@ -126,7 +126,7 @@ def same_particulars(one: Wording, other: Wording) -> bool:
         return False
     if one.dates and other.dates and one.dates != other.dates:
         return False
-    return all(
-        not (a and b) or a <= b or b <= a
-        for a, b in ((one.numbers, other.numbers), (one.names, other.names))
-    )
+    if one.numbers and other.numbers and one.numbers != other.numbers:
+        return False
+    a, b = one.names, other.names
+    return not (a and b) or a <= b or b <= a

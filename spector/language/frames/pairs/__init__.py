@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from spector.language.frames.pairs.replacing import Replacement, replacement
-from spector.language.frames.pairs.tensions import tension
+from spector.language.frames.pairs.tensions import denial_in, tension
 
 __all__ = [
     "Replacement",
+    "denial_in",
     "replacement",
     "tension",
 ]

@@ -13,15 +13,15 @@ from typing import Final
 from spector.language.words import analyse, plain
 from spector.process import keeps
 
-__all__ = ["tension"]
+__all__ = ["denial_in", "tension"]
 
 #: clauses of a message that are looked at, and characters of a message
 _CLAUSES: Final = 40
 _CHARS: Final = 4_000
 #: content words that two clauses share if they are about one thing: at least half of what is
 #: denied, or so many for sure and a third of it
-_LEAST, _HALF = 2, 0.5
-_SURE, _THIRD = 3, 0.34
+_LEAST, _HALF = 3, 0.5
+_SURE, _THIRD = 4, 0.34
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"[.!?;\n]+(?:\s|$)")
 _SPLIT: Final = re.compile(
@@ -70,6 +70,15 @@ def tension(old: str, new: str) -> float:
         *(_denied(each, _parts(old)) for each in _clauses(new)),
         *(_denied(each, _parts(new)) for each in _clauses(old)), 0.0, 0.0,
     )  # fmt: skip
+
+
+def denial_in(text: str) -> str:
+    """What a message says never was, in folded letters; "" for nothing."""
+    for folded, _ in _clauses(text):
+        found = _NEVER.search(folded)
+        if found is not None:
+            return folded[found.end() :].strip()
+    return ""
 
 
 def _parts(text: str) -> tuple[_Clause, ...]:
