@@ -162,7 +162,9 @@ def test_an_export_with_a_tie_to_a_later_line_waits_for_it(
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
+)
 def test_values_by_chance_are_refused_or_make_a_sound_store(
     memory: Memory, tmp_path: Path, seed: int
 ) -> None:
@@ -245,6 +247,7 @@ def test_an_import_that_stops_leaves_whole_batches(
             assert payload.get(record.text, set()) <= sorts.get(record.id, set())
 
 
+@pytest.mark.slow
 def test_a_file_of_many_lines_needs_little_memory(tmp_path: Path) -> None:
     """Lines are read one at a time, and ties wait only for lines to come."""
     import tracemalloc

@@ -96,7 +96,10 @@ class WiderWalk(Walk):
 
 @pytest.mark.parametrize(
     ("steps", "every", "seed"),
-    [(800, 200, 1), (400, 100, 7), pytest.param(8_000, 400, 2, marks=pytest.mark.slow)],
+    [
+        (300, 100, 7), pytest.param(800, 200, 1, marks=pytest.mark.slow),
+        pytest.param(8_000, 400, 2, marks=pytest.mark.slow),
+    ],
 )
 def test_an_export_of_the_import_is_the_export(
     tmp_path: Path, steps: int, every: int, seed: int

@@ -36,6 +36,7 @@ def _churn(memory: Memory, stop: threading.Event, errors: list[BaseException]) -
         raise
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_an_export_shows_memory_and_payload_together(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:

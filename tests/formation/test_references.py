@@ -147,6 +147,7 @@ def test_each_feature_has_its_weight() -> None:
     assert all(math.isfinite(each) for each in (BIAS, *WEIGHTS))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (data() / "cognition").is_dir(), reason="needs SPECTOR_DATA")
 def test_what_is_annotated_in_public_sets_is_right_three_times_in_four() -> None:
     annotated = [
