@@ -104,12 +104,15 @@ def test_a_kind_is_a_factor_of_the_score(
     memory: spector.Memory, text: str, fields: dict[str, str], factor: float
 ) -> None:
     memory.remember(text, **fields)  # type: ignore[arg-type]
-    hit, = memory.recall("bike", profile="cognitive")
+    assert "sub_tier" not in memory.recall("bike", profile="cognitive")[0].explain().evidence
+    hit, = memory.recall("bike", profile="cognitive", near_session="another")
     why = hit.explain()
     before = hit.score - why.evidence.get("sub_tier", 0.0)
     assert hit.score == why.score
     assert hit.score / before == pytest.approx(factor, abs=1e-5)
-    plain, = memory.recall("bike", profile="cognitive", associate=False)
+    plain, = memory.recall(
+        "bike", profile="cognitive", associate=False, near_session="another"
+    )
     assert "sub_tier" not in plain.explain().evidence
 
 
@@ -117,7 +120,8 @@ def test_kinds_can_be_switched_off() -> None:
     config = Config(association=AssociationConfig(subtiers=False))
     with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
         memory.remember("the bike is red")
-        assert evidence(memory.recall("bike", profile="cognitive"), "sub_tier") == {
+        found = memory.recall("bike", profile="cognitive", near_session="another")
+        assert evidence(found, "sub_tier") == {
             "the bike is red": 0.0
         }
 
@@ -133,8 +137,8 @@ def test_without_associations_scores_are_as_before(
                                                            associate=False, k=20)]  # fmt: skip
     near = memory.recall("bike", profile=profile, associate=False, k=20, near_session="s1")
     assert [(hit.id, hit.score) for hit in near] == wanted
-    if profile != "cognitive":
-        plain = memory.recall("bike", profile=profile, k=20)
+    for associate in (None, True):
+        plain = memory.recall("bike", profile=profile, k=20, associate=associate)
         assert [(hit.id, hit.score) for hit in plain] == wanted
 
 

@@ -62,11 +62,15 @@ def episode(plan: Plan, ranked: Ranked) -> Modifier | None:
 def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
     """Factors of kinds within a tier: what a user said, what always holds; see `SUB_TIERS`.
 
-    Only for candidates that could be among the best k by it, as the factors lie in 0.9..1.1.
+    Only for candidates that could be among the best k by it, as the factors lie in 0.9..1.1, and
+    in stores with knowledge, or in a session: others rank as if there were none.
     """
     request = plan.request
     if not (request.associate and request.tuning.subtiers):
         return None
+    with knowledge_of(plan) as reader:
+        if request.near is None and not reader.holds_any:
+            return None
     rows, scores = ranked.rivals(max(2 * request.k, _LEAST_RIVALS), _RIVAL, _MOST_RIVALS)
     rows = rows[scores > 0]
     ids, snap = ranked.ids[rows].tolist(), plan.snap
