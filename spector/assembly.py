@@ -55,7 +55,7 @@ from spector.records import Purged
 from spector.search import HotTier, Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
 from spector.session import Keeping, SessionKey, Sessions, SessionTools
-from spector.sleep import ReflectDaemon, Sleeper, Tools, WriteSignal
+from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper, Tools, WriteSignal
 from spector.store.catalog import ANYBODY
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
@@ -200,8 +200,7 @@ def _make_parts(
         router=router, finder=finder, embedder=embedder, importance=importance, clock=checked,
         config=config, dim=store.dim, speakers=Speakers(speaker_opening),
     )
-    signal = WriteSignal(config.reflect_after_writes)
-    note_writes = signal.note_writes
+    note_writes = (signal := WriteSignal(config.reflect_after_writes)).note_writes
     writer = _writer(context, searcher, note_writes)
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
@@ -229,6 +228,7 @@ def _make_parts(
     )
     context.watchers.add(operations.note_gone)
     series = SeriesWriter(context, writer, note_writes=note_writes)
+    worker = ConceptWorker.begun(extractor, calls, context, mode)
     vectors = Vectors(dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
                       can_embed=embedder is not None)  # fmt: skip
     root = store.files.root if store.files.durable else None
@@ -238,13 +238,13 @@ def _make_parts(
         probes=probes, chat=chat,
         lifetime=Lifetime(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
-            close_search=searcher.close, sessions=sessions, operations=operations,
+            close_search=searcher.close, sessions=sessions, operations=operations, worker=worker,
         ),
         fact_extractor=fact_extractor, summarizer=summarizer, series=series,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, forgetter, keeper), knowledge=knowledge,
-        extractor=extractor, promoter=promoter,
+        extractor=extractor, promoter=promoter, worker=worker,
         observing=_observe_part(context, series, searcher, changer, sessions, chat, updater),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),

@@ -218,17 +218,25 @@ class Concepts(ItemFacet):
 
     @verb
     def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
-        """How many concepts and references there are, and how sure the concepts are."""
+        """Counts of concepts and references, how sure they are, and what the worker has to do."""
         found = self._made([record for record, _ in self._every(self._scope(user_id, agent_id))])
         categories: dict[str, int] = {}
         for each in found:
             categories[each.category] = categories.get(each.category, 0) + 1
         references = sum(len(ids) for each in found for ids in each.memory_refs.values())
         return {
+            **self._parts.worker.status(),
             "concepts": len(found), "categories": dict(sorted(categories.items())),
             "references": references,
             "mean_confidence": sum(e.confidence for e in found) / len(found) if found else 0.0,
         }  # fmt: skip
+
+    @verb
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Take over every episode, or wait for the worker to; False when time was up before."""
+        self._may_write()
+        most = None if timeout_s is None else parse_number(timeout_s, "timeout_s", 0.0, 1e9)
+        return self._parts.worker.flush(most)
 
     @verb
     def extract(self, memories: Memories) -> list[Concept]:
@@ -244,14 +252,7 @@ class Concepts(ItemFacet):
 
     @verb
     def add_source(self, source: PromotionSource) -> Callable[[], None]:
-        """Have a further source asked whenever sleep promotes patterns to concepts.
-
-        Its candidates pass the same tests as the built-in ones; an exception is logged, and the
-        others go on. Calling what is returned ends it.
-
-        Raises:
-            InvalidInputError: It has no ``get_promotion_candidates``.
-        """
+        """Have a further source asked when patterns are promoted; returns what ends that."""
         self._may_write()
         return self._parts.promoter.add_source(source)
 
@@ -396,4 +397,3 @@ class Concepts(ItemFacet):
             for each in records if each.id in payloads  # else it was forgotten meanwhile
             for values in (payloads[each.id],)
         ]  # fmt: skip
-

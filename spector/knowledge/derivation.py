@@ -1,8 +1,9 @@
 """What goes when memories go: facts and entities without a source, and other derived memories.
 
 A memory is derived when it is a fact that has sources, or when sleep or formation made it and rows
-of knowledge name its sources. It goes with the last of them. What a caller added without a source
-stays, and so do learnings, procedures and concepts that a caller made.
+of knowledge name its sources. It goes with the last of them; one whose words were merged from its
+sources goes with any of them, and sleep makes it anew from the rest. What a caller added without a
+source stays, and so do learnings, procedures and concepts that a caller made.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from spector.knowledge.changes import Changes
+from spector.knowledge.concepts import elements_of
 from spector.knowledge.merges import entity_of_mention
 from spector.knowledge.reader import KnowledgeReader, ids_in
-from spector.language.words import folded
+from spector.language.words import concept_key, folded
 from spector.store.payloads import compact_json
 
 __all__ = ["Derived", "derived_of", "plan_new_words", "plan_other_user"]
@@ -88,7 +90,40 @@ def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[i
     for row in reader.link_kinds(automatic):
         if row["kind"].startswith("reference:") and row["b"] not in gone:
             left.add(row["a"])
-    return automatic - left
+    merged = {
+        edge.source for edge in reader.edges(front, direction="in", kinds=["derived_from"])
+        if edge.source in left and edge.origin != "facts"
+    }
+    return (automatic - left) | merged | _unsaid(reader, left - merged, gone)
+
+
+def _unsaid(
+    reader: KnowledgeReader, concepts: Collection[int], gone: Collection[int]
+) -> set[int]:
+    """Extracted concepts whose name none of their remaining memories says."""
+    names = {
+        each: concept_key(values["name"])
+        for each, values in reader.payloads(concepts, "concept").items()
+    }
+    sources: dict[int, set[int]] = {each: set() for each in names}
+    for row in reader.link_kinds(names):
+        if row["a"] in names and row["kind"] == "reference:episodes" and row["b"] not in gone:
+            sources[row["a"]].add(row["b"])
+    told = {each for ids in sources.values() for each in ids}
+    said: dict[int, set[str]] = {
+        memory: {concept_key(name) for name, _ in elements_of(details)}
+        for memory, details in reader.payloads(told, "episode").items()
+    }
+    mentions = reader.links("mention", b=told) if told else []
+    entities = reader.items({row["a"] for row in mentions})
+    for row in mentions:
+        # of a merged entity, the name that this memory says
+        about = entity_of_mention(entities[row["a"]]["json"], row["b"], row["n"] or 1)
+        said.setdefault(row["b"], set()).add(concept_key(about["name"]))
+    return {
+        each for each, key in names.items()
+        if not any(key in said.get(memory, ()) for memory in sources[each])
+    }
 
 
 def _items_without(
@@ -139,4 +174,3 @@ def plan_other_user(
             name = folded(about["name"])
             changes.put("name", scope=scope, sort="entity", folded=name, id=item)
         changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
-

@@ -12,7 +12,7 @@ from spector.errors import StoreReadOnlyError
 from spector.kernel import ParallelKernel
 from spector.process import Calls, Operations, completed, entry
 from spector.session import Sessions
-from spector.sleep import ReflectDaemon
+from spector.sleep import ConceptWorker, ReflectDaemon
 from spector.store.opening import OpenedStore
 
 __all__ = ["Access", "Lifetime"]
@@ -59,8 +59,9 @@ class Lifetime:
     def __init__(
         self, access: Access, calls: Calls, kernel: ParallelKernel, daemon: ReflectDaemon, *,
         keep_last_id: Callable[[], None], close_search: Callable[[], None], sessions: Sessions,
-        operations: Operations,
+        operations: Operations, worker: ConceptWorker,
     ) -> None:
+        self._worker = worker
         self._opened = access.opened
         self._calls = calls
         self._kernel = kernel
@@ -103,6 +104,7 @@ class Lifetime:
         if not forked and all(opened.store.is_shut for opened in self._opened):
             return
         if not forked:  # the daemon's thread stayed with the parent
+            self._worker.stop()
             self._daemon.stop()
             for opened in self._opened:
                 opened.store.refuse_calls()
@@ -121,7 +123,7 @@ class Lifetime:
         until then it need not hear that the store was closed.
         """
         if self.is_open:
-            stopped = self._daemon.stop(_EXIT_S)
+            stopped = self._daemon.stop(_EXIT_S) and self._worker.stop(_EXIT_S)
             self._kernel.close()
             self._close_dropped(owner, close=stopped and not _others_run())
 

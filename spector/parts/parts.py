@@ -22,7 +22,7 @@ from spector.search import Listing, Searcher
 from spector.search.evidence import Probes
 from spector.search.view import RecallRequest
 from spector.session import Sessions
-from spector.sleep import ReflectDaemon, Sleeper
+from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
@@ -73,6 +73,7 @@ class Parts:
     knowledge: KnowledgeWriter
     extractor: ConceptExtractor
     promoter: ConceptPromoter
+    worker: ConceptWorker
     series: SeriesWriter
     observing: Observing
     #: asked where it knows better than the rules

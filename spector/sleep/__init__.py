@@ -5,8 +5,10 @@ from __future__ import annotations
 from spector.sleep.daemon import ReflectDaemon, WriteSignal
 from spector.sleep.night import Tools
 from spector.sleep.sleeper import Sleeper
+from spector.sleep.worker import ConceptWorker
 
 __all__ = [
+    "ConceptWorker",
     "ReflectDaemon",
     "Sleeper",
     "Tools",

@@ -142,6 +142,24 @@ def test_a_key_that_does_not_fit_its_triple(store: tuple[Path, int, int]) -> Non
     assert codes(path) == ["I25"]
 
 
+def test_a_cursor_of_sleep_beyond_the_last_id(store: tuple[Path, int, int], proof: Any) -> None:
+    path, _, source = store
+    with sqlite3.connect(path / "catalog.db") as db:
+        (last,) = db.execute("SELECT last_id FROM head").fetchone()
+    db.close()
+    row = {
+        "one": 1, "cycle": 1, "started_ms": 0, "step": "", "cursor": 0, "decayed_ms": 0,
+        "extracted_id": last, "abstracted_id": source, "compressed_ms": 0, "tested_ms": 0,
+        "seed": 0, "recent": "{}", "central": "{}",
+    }
+    put(path, "sleep_state", **row)
+    assert codes(path) == []
+    for name in ("extracted_id", "abstracted_id"):
+        put(path, "sleep_state", **(row | {name: last + 1}))
+        assert codes(path) == ["I29"]
+        proof("I21-I29", values_changed=1, missed=0)
+
+
 def test_an_entity_without_mention_and_too_many_references(store: tuple[Path, int, int]) -> None:
     path, fact, source = store
     change(path, "DELETE FROM link WHERE kind = 'mention'")

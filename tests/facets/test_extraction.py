@@ -16,8 +16,10 @@ import pytest
 
 import spector
 from spector import Config, KnowledgeConfig, Memory
+from spector.knowledge import plan_merge
 from spector.layout import Flag
 from spector.write import ConceptExtractor
+from tests.facets.test_erasure import commit, is_left, mention
 from tests.fakes import FakeEmbedder
 
 #: enough for every run of these tests
@@ -109,9 +111,10 @@ def test_a_name_that_is_as_good_as_another_leads_to_its_concept(memory: Memory) 
              concepts(memory).items()}  # fmt: skip
     assert found == {"red mug": (2, (a, b)), "blue pot": (1, (b,))}
     assert len(done.made) == 1
-    by_other_name = memory.concepts.of("blue pot blue pot")
-    assert by_other_name is not None
-    assert by_other_name.id == done.made[0]
+    assert memory.concepts.of("blue pot blue pot") is None  # a name would outlive its memory
+    memory.forget(a, purge=True, verify=True)
+    found = {each.name for each in memory.concepts.find()}
+    assert found == {"blue pot"}, "no memory that is left says the name of the other one"
 
 
 def test_references_beyond_two_hundred_lose_their_place_first_in_first_out(memory: Memory) -> None:
@@ -147,6 +150,25 @@ def test_an_entity_is_a_concept_from_five_memories_in_three_sessions(memory: Mem
     more = mention("Ada Lovelace", "z", "b")
     extractor(memory).extract_concepts(more[0] - 1, ALL)
     assert len(concepts(memory)["b", "Ada Lovelace", "person"][1]["episodes"]) == 6
+
+
+def test_a_concept_goes_with_the_only_memory_that_said_its_name(memory: Memory) -> None:
+    """Others mention the entity by the name that it was merged from."""
+    ids = [memory.remember(f"note {n}", session_id="xyz"[n % 3]).id for n in range(6)]
+    [kept] = mention(memory, memory.get(ids[0]), "Zebulon Quirk")
+    for each in ids[1:]:
+        [other] = mention(memory, memory.get(each), "Old Quetzal")
+    commit(memory, lambda reader, changes: plan_merge(reader, changes, kept, other))
+    extractor(memory).extract_concepts(0, ALL)
+    assert [name for _, name, _ in concepts(memory)] == ["Zebulon Quirk"]
+    receipt = memory.forget(ids[0], purge=True, verify=True).receipt
+    assert receipt is not None
+    assert receipt.complete
+    assert concepts(memory) == {}
+    assert not is_left(memory, "zebulon")
+    extractor(memory).extract_concepts(0, ALL)
+    assert [name for _, name, _ in concepts(memory)] == ["Old Quetzal"]
+    assert memory.check().ok
 
 
 def test_no_concept_has_memories_of_two_users(memory: Memory) -> None:

@@ -165,12 +165,15 @@ def test_a_second_run_changes_nothing_and_a_new_source_reinforces(memory: Memory
     assert len([each for each in memory.graph.edges(after.id) if each.kind == "derived_from"]) == 5
 
 
-def test_a_promoted_pattern_goes_with_its_last_source(memory: Memory) -> None:
+def test_a_promoted_pattern_goes_with_any_of_its_sources_and_is_made_anew(memory: Memory) -> None:
     ids = lived(memory, [True] * 4)
     memory._parts.promoter.promote()
+    report = memory.forget(ids[3], purge=True, verify=True)
+    assert len(report.derived) == 1, "its words may be those of the erased one"
+    assert patterns(memory) == {}
+    memory._parts.promoter.promote()
+    assert patterns(memory)["grasp → success"].memory_refs == {"episodes": tuple(ids[:3])}
     memory.forget(ids[:3])
-    assert patterns(memory)
-    memory.forget(ids[3], purge=True, verify=True)
     assert patterns(memory) == {}
     assert memory.check().ok
 

@@ -81,7 +81,10 @@ class Walk:
             commit(self.memory, lambda reader, changes: plan_merge(reader, changes, kept, gone))
 
     def update(self) -> None:
-        memory, name = self.any(), self.name()
+        self.rename(self.any())
+
+    def rename(self, memory: int) -> None:
+        name = self.name()
         with self.memory.graph._read() as reader:
             noted = reader.edges([memory])
         for edge in noted:  # a caller's note stays what it is

@@ -266,6 +266,11 @@ ROWS: Final = (
         "control characters, half of a pair, signs of keys, JSON, a megabyte, in every verb",
         ("engine",),
     ),
+    Row(
+        "tenancy", "Nothing ties, shows or derives from memories of two users",
+        "random operations of five users over facets, sleep and recalls; each name belongs to one",
+        ("engine",), {"operations": 100_000},
+    ),
     Row("repair", "Whatever is intact can be salvaged", "check --repair on every kind of damage",
         ("durable", "providers", "cli"),
     ),

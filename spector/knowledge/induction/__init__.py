@@ -16,6 +16,7 @@ from spector.knowledge.induction.extraction import (
     concept_of,
     elements_among,
     named_after,
+    named_in,
     plan_extraction,
     shared_entities,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "evidence_of",
     "is_same_pattern",
     "named_after",
+    "named_in",
     "operational_candidates",
     "phases_of",
     "plan_associations",

@@ -7,11 +7,11 @@ for a concept once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from spector.knowledge.changes import Changes, New
+from spector.knowledge.changes import Changes
 from spector.knowledge.concepts import (
     concepts_named,
     elements_of,
@@ -31,6 +31,7 @@ __all__ = [
     "concept_of",
     "elements_among",
     "named_after",
+    "named_in",
     "plan_extraction",
     "shared_entities",
 ]
@@ -87,13 +88,23 @@ def named_after(
     episodes = reader.payloads_after("episode", after_id, limit)
     mentioning = reader.mentioning_after(after_id, limit)
     ids = sorted({*episodes, *mentioning})[:limit]
-    details = {each: episodes[each] for each in ids if each in episodes}
+    last_id = ids[-1] if len(ids) == limit else max(after_id, reader.last_id)
+    return named_in(
+        reader, ids, last_id, entity_memories=entity_memories, entity_sessions=entity_sessions
+    )
+
+
+def named_in(
+    reader: KnowledgeReader, ids: Sequence[int], last_id: int, *,
+    entity_memories: int = ENTITY_MEMORIES, entity_sessions: int = ENTITY_SESSIONS,
+) -> Named:
+    """The same of chosen memories."""
+    details = reader.payloads(ids, "episode")
     found = elements_among(reader, details)
     touched = {row["a"] for row in reader.links("mention", b=ids)} if ids else set()
     shared = shared_entities(
         reader, touched, entity_memories=entity_memories, entity_sessions=entity_sessions
     )
-    last_id = ids[-1] if len(ids) == limit else max(after_id, reader.last_id)
     return Named(last_id, len(ids), _joined(found, shared), details)
 
 
@@ -187,9 +198,6 @@ def plan_extraction(
             left_out += 1
             continue
         chosen[element] = concept
-        if like is not None:  # another name leads to it
-            made = New(places[target]) if concept is None else concept
-            changes.put("name", scope=element.scope, sort="concept", folded=element.key, id=made)
     for concept, shown in counted.items():
         plan_reinforced_by(reader, changes, concept, sorted(set(shown)), now_ms)
     for element, shown in fresh.items():

@@ -1,4 +1,4 @@
-"""The part of a check that reads the tables of knowledge: I21 to I28."""
+"""The part of a check that reads the tables of knowledge: I21 to I29."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ __all__ = ["check_knowledge"]
 #: references of one concept in one layer
 _MOST_REFERENCES: Final = 200
 _LIVES_BY: Final = ("mention", "evidence")
+#: columns of the state of sleep that say up to which id it has come
+_CURSORS: Final = ("extracted_id", "abstracted_id")
 
 
 def check_knowledge(db: sqlite3.Connection, found: Findings) -> None:
     """Every row of knowledge: its seal, its values, and that what it names is there.
 
     I21 payload of no memory or of a wrong tier, I22 missing end, I23 relation or weight, I24 key of
-    a fact, I25 values out of range, I26 entity without mention, I27 seal, I28 too many references.
+    a fact, I25 values out of range, I26 entity without mention, I27 seal, I28 too many references,
+    I29 a cursor of sleep beyond the last id.
     """
     if not tables_in(db):
         return
@@ -50,6 +53,7 @@ class _Look:
         self._sorts: dict[int, str] = {}
         self._alive: set[int] = set()
         self._references: Counter[tuple[int, str]] = Counter()
+        (self._last_id,) = db.execute("SELECT last_id FROM head").fetchone()
 
     def all(self, db: sqlite3.Connection) -> None:
         """Every table; items first, because others name them."""
@@ -97,6 +101,10 @@ class _Look:
         tier = self._known.get(owner) if owner is not None else None
         if table.name in ("payload", "fact") and tier != TIER_OF_SORT.get(sort, tier):
             self._add("I21", owner, f"a {sort} lies in a wrong tier")
+        for name in _CURSORS if table.name == "sleep_state" else ():
+            if row[name] > self._last_id:
+                message = f"{name} of sleep is {row[name]}, the last id is {self._last_id}"
+                self._found.catalog("I29", message, None)
         for code, message in problems_of_row(table.name, row, self._kinds):
             self._add(code, owner, message)
         if table.name == "link":

@@ -14,8 +14,8 @@ from spector.knowledge.induction import (
     Extracted,
     Named,
     concept_of,
-    elements_among,
     named_after,
+    named_in,
     plan_extraction,
 )
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, Category, Flag
@@ -33,6 +33,14 @@ __all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines", "vector_fi
 SAME_CONCEPT: Final = 0.92
 
 
+#: the state of sleep in a store that never slept
+_NEVER_SLEPT: Final[dict[str, Any]] = {
+    "one": 1, "cycle": 0, "started_ms": 0, "step": "", "cursor": 0, "decayed_ms": 0,
+    "extracted_id": 0, "abstracted_id": 0, "compressed_ms": 0, "tested_ms": 0, "seed": 0,
+    "recent": "{}", "central": "{}",
+}  # fmt: skip
+
+
 class ConceptExtractor:
     """Makes and reinforces concepts. Callers check that the store is open and writable."""
 
@@ -40,11 +48,17 @@ class ConceptExtractor:
         self._parts = parts
         self._knowledge = knowledge
 
-    def extract_concepts(self, after_id: int, limit: int) -> Extracted:
+    def extract_concepts(
+        self, after_id: int, limit: int, *, keep_cursor: bool = False
+    ) -> Extracted:
         """Take over what the first ``limit`` memories after an id name, in one commit.
 
         It can be repeated: a memory counts for a concept once. The next run begins at `last_id` of
         the answer; there is nothing left when it read fewer memories than ``limit``.
+
+        Args:
+            keep_cursor: note `last_id` in the state of sleep, in the same commit. A cycle of sleep
+                notes it itself.
         """
         sleep = self._parts.config.sleep
         with self._read() as reader:
@@ -52,26 +66,38 @@ class ConceptExtractor:
                 reader, after_id, limit, entity_memories=sleep.promote_entity_memories,
                 entity_sessions=sleep.promote_entity_sessions,
             )
-        return self._take(named)
+        return self._take(named, keep_cursor=keep_cursor)
 
-    def extract_from(self, episodes: Collection[int]) -> Extracted:
+    def extract_from(
+        self, memories: Collection[int], *, keep_cursor: bool = False
+    ) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
+        sleep = self._parts.config.sleep
         with self._read() as reader:
-            details = reader.payloads(episodes, "episode")
-            elements = elements_among(reader, details)
-        return self._take(Named(max(episodes, default=0), len(details), elements, details))
+            named = named_in(
+                reader, sorted(memories), max(memories, default=0),
+                entity_memories=sleep.promote_entity_memories,
+                entity_sessions=sleep.promote_entity_sessions,
+            )
+        return self._take(named, keep_cursor=keep_cursor)
 
-    def _take(self, named: Named) -> Extracted:
+    def cursor(self) -> int:
+        """Up to which id memories have been taken over."""
+        with self._read() as reader:
+            state = reader.sleep_state()
+        return 0 if state is None else int(state["extracted_id"])
+
+    def _take(self, named: Named, *, keep_cursor: bool) -> Extracted:
         if not (named.elements or named.episodes):
             return Extracted(named.last_id, named.memories)
         for _ in range(3):
             try:
-                return self._commit(named)
+                return self._commit(named, keep_cursor)
             except UnpreparedError:  # forgotten between the two looks
                 continue
-        return self._commit(named)
+        return self._commit(named, keep_cursor)
 
-    def _commit(self, named: Named) -> Extracted:
+    def _commit(self, named: Named, keep_cursor: bool) -> Extracted:
         with self._read() as reader:
             fresh = [each for each in named.elements if concept_of(reader, each) is None]
             vectors = self._vectors([named.elements[each][0] for each in fresh])
@@ -105,6 +131,9 @@ class ConceptExtractor:
             chosen.update(found)
             known = {each for each in found.values() if each is not None}
             wake[:] = [(each, _wake) for each in sorted(known)]
+            state = (reader.sleep_state() or _NEVER_SLEPT) if keep_cursor else None
+            if changes and state is not None and state["extracted_id"] < named.last_id:
+                changes.put("sleep_state", **(state | {"extracted_id": named.last_id}))
             answer[:] = [Extracted(named.last_id, named.memories, tuple(known), (), left_out)]
             return changes
 

@@ -1,0 +1,197 @@
+"""Nothing ties, shows or derives from memories of two users, whatever five of them do.
+
+Mechanism: scopes are walls for every decider. Damage without it: a concept, a pattern, a profile or
+a hit of one user that names what another said. Guard: each name belongs to one memory; after random
+operations of five users every text, row and answer of one names only what this user said; a failing
+run prints its seed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Percept
+from tests.crash.harness import scratch
+from tests.facets.test_random_operations import USERS, Walk
+from tests.fakes import FakeEmbedder
+from tests.proof import Proof
+
+_NAME = re.compile(r"zq\d{6}person")
+#: memories of callers that live at any time
+_MOST = 120
+_THINGS = ("mug", "pot", "kettle")
+
+
+class Tenants(Walk):
+    """A walk in which everything that decides has its turn, too."""
+
+    def __init__(self, memory: spector.Memory, seed: int) -> None:
+        super().__init__(memory, seed)
+        self.cursor = 0
+        self.answers = 0
+        #: their details stay as they are, whatever becomes of their words
+        self.episodes: set[int] = set()
+
+    def step(self) -> None:
+        if len(self.alive) > _MOST:
+            self.forget()
+            return
+        weighted = {
+            self.remember: 6, self.episode: 6, self.add_fact: 4, self.link: 4, self.mention: 4,
+            self.merge: 1, self.update: 1, self.move: 1, self.forget: 6, self.extract: 1,
+            self.promote: 0.2, self.ground: 0.5, self.ask: 8,
+        }  # fmt: skip
+        [chosen] = self.random.choices(list(weighted), list(weighted.values()))
+        if chosen in (self.remember, self.episode) or len(self.alive) > 8:
+            chosen()
+
+    def episode(self) -> None:
+        user, name = self.random.choice(USERS), self.name()
+        things = [name, self.random.choice(_THINGS)]
+        made = self.memory.layers["episodes"].store(
+            f"{name} was met", user_id=user, session_id=f"s{self.random.randrange(4)}",
+            episode={"objects": things, "tool": self.random.choice(["lift", "push"]),
+                     "success": self.random.random() < 0.8},
+        )  # fmt: skip
+        self.alive[made] = user, name
+        self.episodes.add(made)
+
+    def update(self) -> None:
+        memory = self.any()
+        if memory not in self.episodes:
+            self.rename(memory)
+
+    def extract(self) -> None:
+        done = self.memory._parts.extractor.extract_concepts(self.cursor, 50)
+        self.cursor = done.last_id
+
+    def promote(self) -> None:
+        self.memory._parts.promoter.promote()
+
+    def ground(self) -> None:
+        user = self.random.choice(USERS)
+        thing = self.random.choice(_THINGS)
+        if self.memory.concepts.of(thing, user_id=user) is not None:
+            self.memory.concepts.ground(thing, user_id=user)
+
+    def ask(self) -> None:
+        """One question of one user: every answer is of this user."""
+        user, memory = self.random.choice(USERS), self.memory
+        name = self.alive[self.any()][1]
+        thing = self.random.choice(_THINGS)
+        percept = Percept(objects=(thing, name), goal="lift")
+        kind = self.random.randrange(8)
+        found: Any
+        if kind < 3:
+            found = memory.recall(
+                f"{name} {thing}", k=8, user_id=user, learn=True, associate=True, expand=kind == 0
+            )
+            assert {hit.record.user_id for hit in found} <= {user}
+            found = [(hit.text, str(hit.payload)) for hit in found]
+        elif kind == 3:
+            found = [memory.entities.profile(name, user_id=user),
+                     memory.entities.find(name, user_id=user)]  # fmt: skip
+        elif kind == 4:
+            found = [memory.facts.about(name, user_id=user),
+                     memory.facts.traverse(name, user_id=user)]  # fmt: skip
+        elif kind == 5:
+            found = memory.concepts.context(percept, user_id=user, budget_ms=0)
+            found += memory.concepts.context(percept, user_id=user, limit=2)
+        elif kind == 6:
+            found = memory.graph.complete(percept, user_id=user)
+        else:
+            found = memory.context(f"what of {name} and the {thing}?", user_id=user, max_tokens=200)
+        self.answers += 1
+        self.refuse_others(user, repr(found) if kind != 7 else str(found))
+
+    def refuse_others(self, user: str, text: str) -> None:
+        """Every name in a text is of a memory of this user, or of none that lives."""
+        owner = {name: of for of, name in self.alive.values()}
+        others = {each for each in _NAME.findall(text) if owner.get(each, user) != user}
+        # a cue that is quoted back is no answer
+        assert not others, (user, others, text[:500])
+
+    def apart(self) -> None:
+        """Every text and row of a user names what this user said, and what still lives."""
+        self.cursor = min(self.cursor, self.memory._parts.store.head.last_id)
+        owner = {name: of for of, name in self.alive.values()}
+        user_of = {}
+        for record in self.memory:
+            user_of[record.id] = record.user_id
+            for each in _NAME.findall(record.text):
+                assert owner.get(each) == record.user_id, (record, each, owner.get(each))
+        store = self.memory._parts.store
+        with store.catalog.reading() as db:
+            ties = [
+                *db.execute("SELECT source_id, target_id, kind FROM edge"),
+                *db.execute("SELECT a, b, kind FROM link"),
+            ]
+            scopes = dict(db.execute("SELECT item_id, scope FROM item"))
+            rows = [
+                *db.execute("SELECT id, json FROM payload"),
+                *db.execute("SELECT id, json FROM fact"),
+                *db.execute("SELECT item_id, json FROM item"),
+                *db.execute("SELECT id, folded FROM name"),
+            ]
+        whose = {**scopes, **user_of}
+        for a, b, kind in ties:
+            assert whose[a] == whose[b], (a, b, kind)
+        for each, text in rows:
+            for name in _NAME.findall(text):
+                assert owner.get(name) == whose[each], (each, whose[each], name, text[:200])
+
+
+@pytest.mark.parametrize(
+    ("steps", "seed"),
+    [(2_000, 1),
+     pytest.param(100_000, 2, marks=[pytest.mark.slow, pytest.mark.timeout(7_200)])],
+)  # fmt: skip
+def test_five_users_never_meet(steps: int, seed: int, proof: Proof) -> None:
+    print("seed", seed)
+    with scratch() as folder, spector.open(
+        Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed"
+    ) as memory:
+        walk = Tenants(memory, seed)
+        for step in range(1, steps + 1):
+            walk.step()
+            if step % 250 == 0:
+                walk.apart()
+            if step % 2_500 == 0:
+                memory.reflect()
+                walk.apart()
+        report = memory.check()
+        assert report.ok, report
+        assert walk.answers > steps // 10
+        made = memory.concepts.stats()["concepts"]
+    proof("tenancy", operations=steps, answers=walk.answers, leaks=0, seeds=str(seed))
+    assert made > 5, json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "seed"),
+    [(300, 100, 3), pytest.param(10_000, 200, 4, marks=[pytest.mark.slow,
+                                                        pytest.mark.timeout(3_600)])],
+)  # fmt: skip
+def test_what_is_made_of_purged_memories_is_gone_with_them(
+    steps: int, every: int, seed: int, proof: Proof
+) -> None:
+    """Concepts, causal links, patterns and statistics: no file has a name that was purged."""
+    print("seed", seed)
+    purges = 0
+    with scratch() as folder, spector.open(
+        Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed"
+    ) as memory:
+        walk = Tenants(memory, seed)
+        for step in range(1, steps + 1):
+            walk.step()
+            if step % every == 0:
+                walk.purge(user=USERS[step // every % 5] if step % (4 * every) == 0 else None)
+                walk.apart()
+                purges += 1
+    proof("erasure", operations_of_deciders=steps, purges_searched=purges, hits=0, seeds=str(seed))
