@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
@@ -16,19 +17,26 @@ _log = logging.getLogger("spector.layers")
 
 
 class Watchers:
-    """Parts that hear of memories that are gone, so that they forget them, too."""
+    """Parts that hear of memories that are gone, so that they forget them, too.
+
+    They are known weakly: writers, which tell them, are parts of what they use.
+    """
 
     def __init__(self) -> None:
-        self._watching: list[Callable[[Collection[int], Collection[str]], object]] = []
+        self._watching: list[
+            weakref.WeakMethod[Callable[[Collection[int], Collection[str]], object]]
+        ] = []
 
     def add(self, watcher: Callable[[Collection[int], Collection[str]], object]) -> None:
-        """Have a function called with the ids and the former words of what is gone."""
-        self._watching.append(watcher)
+        """Have a method called with the ids and the former words of what is gone."""
+        self._watching.append(weakref.WeakMethod(watcher))
 
     def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None:
         """Tell all that memories are gone, or that their words or their user are others now."""
-        for watcher in self._watching:
-            watcher(ids, texts)
+        for each in self._watching:
+            watcher = each()
+            if watcher is not None:
+                watcher(ids, texts)
 
 
 class LayerCallbacks:
