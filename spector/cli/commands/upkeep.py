@@ -25,7 +25,7 @@ from spector.errors import InvalidInputError
 from spector.messages import counted
 
 if TYPE_CHECKING:
-    from spector.records import CompactionReport, Loss
+    from spector.records import CompactionReport, Loss, ReflectReport
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
@@ -36,18 +36,39 @@ _ONE_BY_ONE = 3
 def add_reflect(commands: Any) -> None:
     parser = commands.add_parser("reflect", help="run one sleep cycle", description=_REFLECT)
     add_path(parser)
+    parser.add_argument(
+        "--steps", metavar="STEP[,STEP]", help="only these steps, such as decay,forget or upkeep"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would change, and change nothing"
+    )
+    parser.add_argument(
+        "--max-seconds", type=float, metavar="S", help="stop after S seconds; run it again to go on"
+    )
+    parser.add_argument("--undo", type=int, metavar="CYCLE", help="take a cycle back instead")
     add_json(parser)
     parser.set_defaults(run=run_reflect)
 
 
-_REFLECT = """Run one sleep cycle: seal partitions whose day is over, rebuild those with too many
-tombstones, reorder the records of sealed ones for faster recalls, and mark them."""
+_REFLECT = """Run one sleep cycle: strengths decay, what is used grows, what belongs together
+becomes a theme, what is dull becomes dormant, at most 2 % of a user's memories a day; then the
+files are sealed, compacted and put in order. Nothing is deleted but what was forgotten before."""
+#: proposals of a dry run that are listed
+_MOST_PROPOSALS = 50
 
 
 def run_reflect(args: argparse.Namespace, console: Console) -> int:
-    with open_store(args) as memory:
-        report = memory.reflect()
+    steps = None if args.steps is None else [each.strip() for each in args.steps.split(",")]
+    with open_store(args) as memory, console.progress("reflect", "memories") as shown:
+        if args.undo is not None:
+            report = memory.reflect_undo(args.undo)
+        else:
+            report = memory.reflect(
+                steps, dry_run=args.dry_run, max_seconds=args.max_seconds,
+                progress=lambda step, seen, total: shown.reach(seen, total),
+            )
     console.document(report)
+    _show_steps(report, console)
     console.say(
         f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
         f"{report.compaction.partitions_compacted}, reordered "
@@ -64,6 +85,31 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
         for each in receipt.pending:
             console.note(f"not erased: {each}")
     return _note_failed(report.compaction, console)
+
+
+def _show_steps(report: ReflectReport, console: Console) -> None:
+    """What each step did, what a dry run proposes, and how it can be taken back."""
+    rows = [
+        (each.name, each.seen, each.changed,
+         ", ".join(f"{count} {why}" for why, count in each.skipped.items() if count))
+        for each in report.steps if each.seen or each.changed or any(each.skipped.values())
+    ]  # fmt: skip
+    if rows:
+        console.table(
+            [Column("step"), Column("seen", right=True), Column("changed", right=True),
+             Column("spared", flexible=True)], rows,
+        )  # fmt: skip
+    for each in report.proposals[:_MOST_PROPOSALS]:
+        named = ", ".join(map(str, each.ids)) or str(each.after.get("text", ""))
+        console.say(f"would {each.action} ({each.step}): {named}; {each.reason}")
+    if len(report.proposals) > _MOST_PROPOSALS:
+        console.note(f"{len(report.proposals) - _MOST_PROPOSALS} more; --json lists all")
+    if report.kept:
+        console.note(f"changed since, and left as they are: {', '.join(map(str, report.kept))}")
+    if not report.finished:
+        console.note("the time was over; run reflect again to go on")
+    if report.cycle and not (report.steps and report.steps[0].name == "undo"):
+        console.say(f"cycle {report.cycle}: reflect --undo {report.cycle} takes it back")
 
 
 def add_compact(commands: Any) -> None:
