@@ -217,7 +217,8 @@ def _make_parts(
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
     tools = Tools(
-        extractor.extract_concepts, promoter.promotions, Neighbours(searcher), summarizer
+        extractor.extract_concepts, promoter.promotions, Neighbours(searcher),
+        embedder is not None, summarizer,
     )
     sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
                           operations)  # fmt: skip

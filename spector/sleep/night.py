@@ -53,6 +53,8 @@ class Tools:
     #: patterns that may become concepts
     promotions: Callable[[], Iterator[Promotion]]
     neighbours: Neighbours
+    #: whether a text gets a vector by itself
+    embeds: bool = True
     #: condenses texts, if there is one
     summarizer: Summarizer | None = None
 
@@ -133,6 +135,13 @@ class Night:
                     return made, False
             fallback = True
         return extract_of(texts, most, estimated_tokens, worth=worth), fallback
+
+    def vector_of(self, sources: Sequence[int]) -> dict[str, Any]:
+        """The field of a vector for what is made of memories: their centre, where none is made."""
+        if self.tools.embeds:
+            return {}
+        centre = self.survey.vectors(list(sources)).sum(axis=0, dtype=np.float64)
+        return {"vector": centre if np.abs(centre).max(initial=0.0) > 0.0 else None}
 
     # -- what memories are --------------------------------------------------------------------
 

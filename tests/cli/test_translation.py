@@ -25,7 +25,7 @@ OF_CODE = re.compile(
     r"Config\(|extra_tiers|MiniLMEmbedder|OpenAIEmbedder|tzinfo|str\(|errors=\"|embedder=\{|now_ms"
     r"|path=|pinned=|parents=|pass a str|vector=None|dim=\{|options|steps=|selective|always=True"
     r"|embedder=\\?\"|17=|register it|passes|\{name\}=|move_to"
-    r"|Percept\(|Episode\(|leave seed out|pass the id of one, or"
+    r"|Percept\(|Episode\(|leave seed out|pass the id of one, or|pass learn=False to read only"
 )
 PYTHON = re.compile(
     r"mode=|\b(?:user_id|agent_id|session_id|max_tokens|event_time)\b|\b\w+=(?:True|False|None|\[)"

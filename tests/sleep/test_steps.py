@@ -316,3 +316,24 @@ def test_what_is_stated_on_many_days_is_a_pattern() -> None:
         assert pattern.importance == pytest.approx(0.85)
         assert pattern.user_id == "u"
         assert changed(memory.reflect("abstract"), "abstract") == 0
+
+
+def test_a_store_without_an_embedder_sleeps_too() -> None:
+    from tests.sleep.nights import BEGIN
+
+    clock = spector.ManualClock(BEGIN)
+    with spector.open(":memory:", embedder=None, dim=4, clock=clock) as memory:
+        for n in range(12):
+            memory.remember(
+                f"I prefer tea {n}", category="preference", session_id="s",
+                vector=[1.0, n / 100, 0.0, 0.0],
+            )  # fmt: skip
+        pass_days(clock, 1)
+        assert memory.reflect().finished
+        themes = [r for r in memory.records() if r.write_source == "dream"]
+        assert len(themes) == 2
+        assert themes[0].id in [hit.id for hit in memory.recall(vector=[1.0, 0.0, 0.0, 0.0], k=20)]
+        memory.remember("I prefer milk", category="preference", vector=[0.0, 1.0, 0.0, 0.0])
+        pass_days(clock, 1)
+        assert memory.reflect().finished
+        assert memory.check().ok

@@ -165,6 +165,7 @@ def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) ->
         "tier": "semantic", "importance": night.sleep.theme_importance,
         "category": Category.SUMMARY, "confidence": float(cluster.rows["confidence"].min()) / 255,
         "event_time": _moment(cluster.rows), "user_id": cluster.user, "tags": tags[:64] or None,
+        **night.vector_of(cluster.ids),
     }  # fmt: skip
     if not text:
         return Unit(seen=len(cluster.ids), skipped={"nothing to say": 1}, fallback=fallback)

@@ -98,12 +98,15 @@ def _summary(
     words = night.survey.words(ids)
     text, fallback = night.summary_of([words[each].text for each in ids if each in words])
     kind = f"{_SUMMARY}{category.name.lower()}"
+    if before is not None and not night.tools.embeds:
+        return Unit(seen=len(ids), skipped={"no embedder": 1})
     if not text or (before is None and night.made >= night.sleep.new_memories):
         return Unit(seen=len(ids), skipped={"nothing to say": 1}, fallback=fallback)
     fields: dict[str, Any] = {
         "tier": "semantic", "importance": night.sleep.theme_importance,
         "category": Category.SUMMARY, "confidence": float(rows["confidence"].min()) / 255,
         "event_time": from_ms(int(rows["event_ms"].max())), "user_id": user,
+        **night.vector_of(ids),
     }  # fmt: skip
     return Unit(
         prepared=[Prepared(text, fields)], seen=len(ids), fallback=fallback,
@@ -148,7 +151,7 @@ def abstract(night: Night, cursor: int) -> Units:
     for fact, sources in habits[: night.sleep.abstract_clusters]:
         kind = f"{_PATTERN}{fact['id']}"
         before = known.get((fact["scope"] or None, kind))
-        if before is not None and not set(sources) - before.sources:
+        if before is not None and (not set(sources) - before.sources or not night.tools.embeds):
             continue
         said = fact["json"]
         text = (
@@ -158,7 +161,7 @@ def abstract(night: Night, cursor: int) -> Units:
         fields: dict[str, Any] = {
             "tier": "semantic", "importance": night.sleep.pattern_importance,
             "category": Category.PATTERN, "user_id": fact["scope"] or None,
-            "confidence": fact["confidence"],
+            "confidence": fact["confidence"], **night.vector_of(sources),
         }  # fmt: skip
         yield Unit(
             prepared=[Prepared(text, fields)], seen=len(sources), reason="stated on many days",
