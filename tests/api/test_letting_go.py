@@ -73,7 +73,7 @@ def change(memory: Memory) -> None:
     made = memory.remember("for now", vector=vector(1), tier="working")
     memory.update(made.id, text="for a while", vector=vector(2))
     memory.forget(made.id)
-    memory.reflect()
+    memory.reflect("upkeep")
     memory.compact()
 
 

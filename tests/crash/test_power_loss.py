@@ -102,6 +102,7 @@ def _found(mutants: tuple[str, ...], states: int, proof: Proof) -> None:
     assert ordered == list(mutants), "the audit is blind to a deliberate fault"
 
 
+@pytest.mark.slow
 def test_deliberate_faults_are_caught(proof: Proof) -> None:
     _found(QUICK_MUTANTS, 500, proof)
 

@@ -37,6 +37,7 @@ SAMPLED = ("store",)
 
 
 @pytest.mark.parametrize("target", SAMPLED)
+@pytest.mark.slow
 def test_guided_inputs_are_read_or_refused(target: str, tmp_path: Path, proof: Any) -> None:
     _guided(target, RUNS[target][0], tmp_path, proof)
 

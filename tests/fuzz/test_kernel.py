@@ -59,6 +59,7 @@ def _prove(proof: Any, counts: list[tuple[int, int]], **more: str) -> None:
     assert not hangs, f"{hangs} cases took more than a second of the processor"
 
 
+@pytest.mark.slow
 def test_cases_that_once_found_something(program: Path, proof: Any) -> None:
     _prove(proof, [_run(program, first, 3) for first in CORPUS])
 

@@ -98,6 +98,7 @@ def test_every_public_verb_is_swept(model: Scene, monkeypatch: pytest.MonkeyPatc
     assert names - called == set()
 
 
+@pytest.mark.slow
 def test_the_sweep_notices_a_verb_that_forgets_to_roll_back(
     model: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

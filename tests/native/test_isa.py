@@ -81,6 +81,7 @@ def all_alike(command: list[str]) -> Alike:
     return Alike(int(said[1], 16), int(said[2]) + int(said[3]))
 
 
+@pytest.mark.slow
 def test_every_set_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
     found = all_alike([str(build(tmp_path, "cc", *SHIPPED))])
     proof("T25", results_compared=found.compared, sets_forced=found.sets, mismatches=0)

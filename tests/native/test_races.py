@@ -62,7 +62,8 @@ def _number(name: str, text: str) -> int:
     return int(re.search(rf"{name} (\d+)", text)[1])  # type: ignore[index]
 
 
-@pytest.mark.parametrize("rounds", [8, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [8, 600])
 def test_no_races_between_scans_and_a_writer(
     program: list[str], rounds: int, proof: Proof
 ) -> None:

@@ -84,6 +84,7 @@ def test_recall_beside_a_writer_that_moves_memories_and_checkpoints_all_the_time
         assert len(calls) == 3, "the recall started over"
 
 
+@pytest.mark.slow
 def test_following_a_writer_that_compacts_all_the_time_misses_no_partition(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

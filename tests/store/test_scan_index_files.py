@@ -805,6 +805,7 @@ def _fill_days(memory: Any, offsets: list[float], count: int) -> Any:
     return rng.normal(size=(12, DIM)).astype(np.float32)
 
 
+@pytest.mark.slow
 def test_indexes_share_the_centre_of_one_that_is_near(tmp_path: Path) -> None:
     """Mechanism: a centre for each partition made a scan prepare its cue 400 times a million."""
     config = replace(
