@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from spector.config import Config
+from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
 from spector.sleep.night import DAY_MS, Night, Tools
@@ -172,6 +173,9 @@ class Cycle:
                 night.begin_step()
                 for unit in self._units(night, name):
                     self._do(night, name, unit, tally, dry_run=dry_run)
+        except (CatalogCorruptError, PartitionCorruptError):
+            # what is damaged is left as it is; upkeep reports it, and the other steps go on
+            tally.skipped["damaged"] += 1
         finally:
             self._reports.append(tally.report())
 
@@ -220,7 +224,10 @@ class Cycle:
 
     def _counts(self, night: Night) -> tuple[int, int]:
         """Memories, and how many of them are dormant."""
-        rows = night.memories.rows
+        try:
+            rows = night.memories.rows
+        except (CatalogCorruptError, PartitionCorruptError):
+            return 0, 0
         return len(rows), int(night.is_dormant(rows).sum())
 
     def _oldest_kept(self, night: Night) -> int:
