@@ -220,8 +220,8 @@ def parse_mode(mode: Any) -> str | None:
 
 
 def parse_label(value: Any, name: str) -> str:
-    """The id of a session, user or agent, of any length."""
-    if isinstance(value, str) and value and "\0" not in value:
+    """The id of a session, user or agent, of any length; printable, as those that are stored."""
+    if isinstance(value, str) and value.strip() and value.isprintable():
         return value
     raise InvalidInputError(f"{name} is {shown(value)}", hint="pass the id as a str")
 

@@ -107,6 +107,10 @@ class Export:
                 [record.id for record, _ in chunk if record.id not in elsewhere]
             )
             keys = self._keys(reader, sorted(living))
+            if self._damaged is not None:
+                # the walk has proved them; only the search by their keys is led astray
+                hidden = [record.id for record, _ in chunk if record.id not in living]
+                keys |= {each: {} for each in hidden if each not in elsewhere}
             first = self._knowledge.before(reader, keys)
         return first, keys | {each: {} for each in elsewhere}
 

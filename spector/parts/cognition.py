@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from spector.clock import iso_of_ms
 from spector.knowledge import KnowledgeReader
-from spector.providers import CachedEmbedder
+from spector.providers import CachedEmbedder, Embedder
+from spector.store.core import Store
 from spector.upkeep import count_flags
-
-if TYPE_CHECKING:
-    from spector.parts.parts import Parts
 
 __all__ = ["cognition_stats"]
 
 
-def cognition_stats(parts: Parts) -> dict[str, Any]:
+def cognition_stats(
+    *, store: Store, stores: Iterable[Store], sessions: Mapping[str, Any], cache: Embedder | None,
+    operations: Mapping[str, Any] | None, model: Mapping[str, int] | None,
+) -> dict[str, Any]:
     """See ``Memory.stats``; JSON-ready. Each count equals what the facets list.
 
     Edges are those that are stored: ``supersedes`` and ``parents`` of memories are not counted.
     """
-    sessions = parts.sessions.stats()
-    flags = count_flags(parts.router.stores())
-    store, cache, model = parts.store, parts.embedder, getattr(parts, "chat", None)
+    flags = count_flags(stores)
     with store.catalog.reading() as db:
         known = _knowledge(KnowledgeReader(db, store.catalog.path))
     return {
@@ -34,8 +34,8 @@ def cognition_stats(parts: Parts) -> dict[str, Any]:
         **known,
         "dormant": flags.dormant,
         "cache_hit_rate": cache.stats().hit_rate if isinstance(cache, CachedEmbedder) else None,
-        "ops_log": parts.operations.stats(),
-        "llm": {"calls": 0, "failures": 0} | dict(model.stats() if model is not None else {}),
+        "ops_log": operations,
+        "llm": {"calls": 0, "failures": 0} | dict(model or {}),
     }  # fmt: skip
 
 

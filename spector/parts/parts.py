@@ -123,5 +123,9 @@ class Parts:
             },
             "daemon": self.daemon.status(),
             "ops_log": self.operations.stats(),
-            "cognition": cognition_stats(self),
+            "cognition": cognition_stats(
+                store=self.store, stores=self.router.stores(), sessions=self.sessions.stats(),
+                cache=self.embedder, operations=self.operations.stats(),
+                model=None if self.chat is None else self.chat.stats(),
+            ),
         })  # fmt: skip

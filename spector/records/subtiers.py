@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -25,13 +25,24 @@ _PROCEDURAL: Final = re.compile(r"\b(?:how to|how do (?:i|we|you)|nas[ıi]l)\b",
 
 def sub_tier_of(tier: str, category: Category, data_source: str, text: str) -> str:
     """The sub-tier of a memory; "" in tiers that have none."""
-    if tier == "episodic":
-        sources = {"user_message": "personal", "federation": "vicarious"}
-        return sources.get(data_source, "observed")
-    if tier == "semantic":
-        if category is Category.PATTERN or _SCHEMATIC.search(text):
-            return "schematic"
-        if category is Category.PROCEDURE or _PROCEDURAL.search(text):
-            return "procedural"
-        return "factual"
-    return ""
+    judge = _JUDGES.get(tier)
+    return "" if judge is None else judge(category, data_source, text)
+
+
+def _by_source(category: Category, data_source: str, text: str) -> str:
+    sources = {"user_message": "personal", "federation": "vicarious"}
+    return sources.get(data_source, "observed")
+
+
+def _by_words(category: Category, data_source: str, text: str) -> str:
+    if category is Category.PATTERN or _SCHEMATIC.search(text):
+        return "schematic"
+    if category is Category.PROCEDURE or _PROCEDURAL.search(text):
+        return "procedural"
+    return "factual"
+
+
+#: tier -> what tells its kinds apart; other tiers have none
+_JUDGES: Final[Mapping[str, Callable[[Category, str, str], str]]] = MappingProxyType(
+    {"episodic": _by_source, "semantic": _by_words}
+)

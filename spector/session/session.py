@@ -155,7 +155,8 @@ class Session(Sole):
         self._use()
         entry = self._sense(text_or_message)
         record = self._memory.remember(text_or_message, **self._own(fields))
-        tags, lasting = self.state.tags, record.tier != "working"
+        tags = self.state.tags
+        lasting = bool(self._registry.tools.lasting([record.id]))
         captured = tags.capture(record.importance) if lasting else ()
         if captured:
             try:

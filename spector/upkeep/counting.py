@@ -33,6 +33,8 @@ __all__ = [
 
 #: flags begin the mutable half of a record
 _FLAGS_AT: Final = MUTABLE_OFFSET
+#: codes of the tiers that keep what happened
+_OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
 
 
 def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
@@ -73,7 +75,7 @@ def count_flags(stores: Iterable[Store]) -> FlagCounts:
             found = flags.view("<u2")[:, 0]
             found = found[found & int(Flag.TOMBSTONE) == 0]
             dormant += int(np.count_nonzero(found & int(Flag.DORMANT)))
-            if partition.tier == TierCode.EPISODIC:
+            if partition.tier in _OF_EPISODES:
                 episodes += len(found)
                 consolidated += int(np.count_nonzero(found & int(Flag.CONSOLIDATED)))
     return FlagCounts(episodes, consolidated, dormant)

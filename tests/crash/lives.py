@@ -184,7 +184,7 @@ def _strength(scene: Scene) -> None:
 
 def _reflect(scene: Scene) -> None:
     memory = _living(scene)
-    memory.reflect()
+    memory.reflect("upkeep")
     scene.did("reflect")
 
 
@@ -360,7 +360,7 @@ def _everything(scene: Scene) -> None:
     memory.checkpoint()
     scene.did("checkpoint")
     memory._parts.clock.advance(days=3)  # type: ignore[attr-defined]
-    memory.reflect()
+    memory.reflect("upkeep")
     scene.did("reflect")
     remember(memory, "omega version 0")
     scene.did("remember")

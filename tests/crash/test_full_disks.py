@@ -28,7 +28,7 @@ pytestmark = pytest.mark.crash
 NOW = START + timedelta(days=3)
 #: what takes room besides remembering; the store's own disk has to hold the copy as well
 UPKEEP: dict[str, Callable[[spector.Memory, Path], Any]] = {
-    "reflect": lambda memory, disk: memory.reflect(),
+    "reflect": lambda memory, disk: memory.reflect("upkeep"),
     "compact": lambda memory, disk: memory.compact(),
     "checkpoint": lambda memory, disk: memory.checkpoint(),
     "backup": lambda memory, disk: memory.backup(str(disk / "copy")),

@@ -254,7 +254,8 @@ class World(Life):
     # -- upkeep, life, time -----------------------------------------------------------------------
 
     def do_upkeep(self, verb: str) -> None:
-        report = getattr(self.memory, verb)()
+        only = ("upkeep",) if verb == "reflect" else ()  # the model knows no night
+        report = getattr(self.memory, verb)(*only)
         if verb == "compact":
             assert not report.failed
             assert report.erased or self._reader is not None

@@ -360,6 +360,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/write/knowledge/units.py": _NIGHTS,
     "spector/sleep/maintenance.py": ("tests/sleep/test_damaged.py", "tests/sleep/test_compact.py"),
     "spector/store/core/strengths.py": _NIGHTS,
+    "spector/sleep/worker.py": ("tests/facets/test_worker.py",),
     "spector/sleep/daemon.py": ("tests/sleep/test_daemon.py", "tests/sleep/test_damaged.py"),
     "spector/upkeep/sealing.py": ("tests/sleep/test_compact.py", "tests/sleep/test_cluster.py",
                                   "tests/sleep/test_daemon.py", "tests/api/test_life.py"),

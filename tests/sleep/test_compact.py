@@ -295,7 +295,7 @@ def test_recalls_from_threads_never_miss_a_live_memory_while_others_write_and_co
                 for record_id in keep[turn * 5 : turn * 5 + 5]:
                     memory.update(record_id, text=f"kept {turn}", vector=given[200 + turn])
                 memory.forget(ids(brief))
-                memory.compact() if turn % 2 else memory.reflect()
+                memory.compact() if turn % 2 else memory.reflect("upkeep")
         finally:
             stop.set()
             for reader in readers:

@@ -224,7 +224,9 @@ def test_rows_that_are_lost_to_the_end_of_all_numbers_are_named(
     """SQLite has no larger number, and asked for one it names no memory at all."""
     ids = _ids(mind)
 
-    def nothing(db: Any, table: str, lost: list[LostTable]) -> Iterator[dict[str, Any]]:
+    def nothing(
+        db: Any, table: str, lost: list[LostTable], *, key: str
+    ) -> Iterator[dict[str, Any]]:
         lost.append(LostTable(table, ids[3], high, "the disk cannot read it"))
         return iter(())
 

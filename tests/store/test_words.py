@@ -238,7 +238,7 @@ def test_any_sequence_of_verbs_is_followed(start: int, tmp_path: Path) -> None:
                 memory.forget(record_id, purge=verb == "purge")
         elif verb == "reflect":
             clock.advance(days=1)
-            memory.reflect()
+            memory.reflect("upkeep")
         elif verb == "compact":
             memory.compact()
         else:

@@ -41,6 +41,10 @@ ENTITY_MEMORIES: Final = 5
 ENTITY_SESSIONS: Final = 3
 
 
+#: codes of the tiers that keep what happened
+_OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
+
+
 class Element(NamedTuple):
     """What may become a concept, as it is looked up."""
 
@@ -146,7 +150,7 @@ def shared_entities(
     for item, row in sorted(reader.items(many).items()):
         episodic = tuple(sorted(
             each for each in many[item]
-            if each in owners and owners[each].tier == TierCode.EPISODIC
+            if each in owners and owners[each].tier in _OF_EPISODES
         ))  # fmt: skip
         sessions = {owners[each].session for each in episodic} - {None}
         if len(episodic) < entity_memories or len(sessions) < entity_sessions:

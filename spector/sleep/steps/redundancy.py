@@ -64,7 +64,7 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
     records, vectors = night.survey.records(ids), night.survey.vectors(ids)
     found: dict[tuple[int, int], tuple[float, MemoryRecord, MemoryRecord]] = {}
     for n, each in enumerate(ids):
-        if each not in records:
+        if each not in records or not vectors[n].any():  # forgotten meanwhile
             continue
         near = night.tools.neighbours.find(
             "", vectors[n], user_id=records[each].user_id, now_ms=night.started_ms, count=2,

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.errors import PartitionCorruptError
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_DTYPE, RECORD_DTYPE
 from spector.store.catalog import labels_after, labels_of
 from spector.store.core.store import Store
@@ -97,7 +98,12 @@ def _add_headers(store: Store, rows: NDArray[np.void]) -> None:
     """Tier, category and confidence, which only the partitions have."""
     for segment_id in np.unique(rows["segment_id"]).tolist():
         here = np.flatnonzero(rows["segment_id"] == segment_id)
-        images = store.segments[segment_id].records()
-        headers = images[:, :HEADER_BYTES][rows["slot"][here]].copy().view(RECORD_DTYPE)[:, 0]
+        segment, slots = store.segments.get(segment_id), rows["slot"][here]
+        if segment is None or slots.min() < 0 or slots.max() >= segment.row.slots:
+            raise PartitionCorruptError(
+                f"the catalog names places of partition {segment_id} that do not exist",
+                hint="run: spector check PATH",
+            )
+        headers = segment.records()[:, :HEADER_BYTES][slots].copy().view(RECORD_DTYPE)[:, 0]
         for name in ("tier", "category", "confidence"):
             rows[name][here] = headers[name]
