@@ -172,7 +172,46 @@ def _with(scene: Scene) -> None:
         _note(scene, [memory.remember("a grebe dives")])
 
 
+def _observe(scene: Scene) -> None:
+    _memory(scene).observe("My name is Ada and I live in Kars.", user_id="ada", session_id="s")
+
+
+def _observe_many(scene: Scene) -> None:
+    _memory(scene).observe_many(["Ben works at Acme.", "Ben moved to Izmir."], user_id="ada")
+
+
+def _retire(scene: Scene) -> None:
+    memory = _memory(scene)
+    memory.retire(next(iter(scene.kept)))
+
+
+def _reactivate(scene: Scene) -> None:
+    memory = _memory(scene)
+    memory.retire(next(iter(scene.kept)))
+    memory.reactivate(next(iter(scene.kept)))
+
+
+def _undo(scene: Scene) -> None:
+    """A night, and back: strengths and what it made."""
+    report = _memory(scene).reflect()
+    if report.cycle:
+        _memory(scene).reflect_undo(report.cycle)
+
+
+def _session(scene: Scene) -> None:
+    memory = _memory(scene)
+    with memory.session("s", user_id="ada") as session:
+        session.buffer.add(None, "Ada moved to Kars", importance=0.7)
+        assert memory.sessions()
+
+
 WRITING: dict[str, Callable[[Scene], object]] = {
+    "observe": _observe,
+    "observe_many": _observe_many,
+    "retire": _retire,
+    "reactivate": _reactivate,
+    "take a night back": _undo,
+    "session": _session,
     "remember": _remember,
     "remember another day": _remember_another_day,
     "remember_many": _remember_many,
@@ -200,6 +239,8 @@ WRITING: dict[str, Callable[[Scene], object]] = {
 }
 
 READING: dict[str, Callable[[Scene], object]] = {
+    "gate": lambda scene: _memory(scene).gate("I live in Kars."),
+    "hot": lambda scene: _memory(scene).hot(),
     "recall": lambda scene: _memory(scene).recall("which heron stands at the pond?", user_id="ada"),
     "context": lambda scene: _memory(scene).context("which heron stands at the pond?"),
     "get": lambda scene: _memory(scene).get(scene.pinned),
