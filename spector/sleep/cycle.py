@@ -203,6 +203,7 @@ class Cycle:
         done = self._writer.commit(unit, night.state.cycle, night.state.row(), self._note)
         if done.is_committed:
             self._note = None
+        night.is_outdated = night.is_outdated or done.is_committed or bool(unit.noted)
         night.made += len(done.made)
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
         if self._progress is not None:

@@ -78,6 +78,8 @@ class Night:
     calls: int = 0
     #: what units would have changed, by kind
     proposed: dict[str, list[int]] = field(default_factory=dict)
+    #: a unit has changed memories since they were read
+    is_outdated: bool = False
     _columns: Strengths | None = field(default=None)
 
     @property
@@ -90,15 +92,15 @@ class Night:
 
     @property
     def memories(self) -> Strengths:
-        """All memories as they were when this step began."""
+        """All memories as they were when this step began, but for what others wrote meanwhile."""
         if self._columns is None:
             self._columns = self.survey.all()
         return self._columns
 
     def begin_step(self) -> None:
-        """Have the memories read anew: an earlier step has changed them."""
-        if not self.dry:
-            self._columns = None
+        """Have the memories read anew if an earlier step has changed some."""
+        if self.is_outdated and not self.dry:
+            self._columns, self.is_outdated = None, False
 
     def pretend(self, unit: Unit) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
         """(id, values before, values after) of what a unit would change; later steps see it."""
