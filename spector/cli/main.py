@@ -114,9 +114,18 @@ def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    later = threading.Timer(_MOMENT_S, _thread.interrupt_main)
+    later = threading.Timer(_MOMENT_S, _interrupt_main)
     later.daemon = True
     later.start()
+
+
+def _interrupt_main() -> None:
+    """Raise an interrupt in the main thread; where the system can, it ends a call that waits."""
+    thread = threading.main_thread().ident
+    if thread is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(thread, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def _bug(console: Console) -> int:

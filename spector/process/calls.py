@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar, cast
 
 from spector.errors import StoreClosedError
 from spector.process.resources import Call, begin, completed, end
+from spector.process.shortage import is_short_of_memory
 
 __all__ = ["Calls", "Steps", "verb"]
 
@@ -138,6 +139,10 @@ def verb(method: F) -> F:
         try:
             self._calls.begin(call)
             return method(self, *args, **kwargs)
+        except SystemError as error:  # how CPython may report that there is no memory
+            if not is_short_of_memory(error):
+                raise
+            raise MemoryError(f"too little memory: {error}") from error
         finally:
             call.over = True
             self._calls.end(call)

@@ -49,7 +49,13 @@ def swept(model: Scene, name: str, first: int, stride: int) -> tuple[int, list[s
         tried, nth = tried + 1, nth + stride
 
 
-@pytest.mark.parametrize("name", JOBS)
+#: verbs with so many commits that even a sample takes a minute
+LONG = frozenset({"night", "take a night back"})
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(each, marks=pytest.mark.slow) if each in LONG else each for each in JOBS
+])  # fmt: skip
 def test_a_verb_that_is_cut_off_at_some_places_costs_nothing(
     name: str, model: Scene, proof: Proof
 ) -> None:

@@ -200,3 +200,19 @@ def test_an_embedder_that_gets_no_thread_embeds_alone(monkeypatch: pytest.Monkey
     monkeypatch.setattr("threading.Thread.start", refuse)
     np.testing.assert_array_equal(embedder.embed(texts), wanted)
     np.testing.assert_array_equal(embedder.embed(texts), wanted)
+
+
+def test_a_shortage_that_the_interpreter_loses_is_a_memory_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Wherever in a call it comes; any other error of the interpreter stays what it is."""
+    with spector.open(":memory:", embedder=None, dim=4) as memory:
+        for said, kind in (("error return without exception set", MemoryError),
+                           ("bad argument to internal function", SystemError)):  # fmt: skip
+
+            def fail(*args: object, said: str = said, **more: object) -> None:
+                raise SystemError(said)
+
+            monkeypatch.setattr(memory._parts.recaller, "recall", fail)
+            with pytest.raises(kind):
+                memory.recall(vector=[1.0, 0.0, 0.0, 0.0])
