@@ -232,7 +232,8 @@ def test_an_interrupt_after_the_command_ends_the_process_without_a_traceback() -
 def test_an_interrupt_that_python_swallows_comes_again() -> None:
     """Mechanism: what is raised out of the callback of a weak reference is printed and gone."""
     code = (
-        "import time, weakref\n"
+        "import signal, time, weakref\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & ignores it\n"
         "class Thing: pass\n"
         "def swallowed(reference): raise KeyboardInterrupt\n"
         "def main():\n"
