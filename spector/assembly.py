@@ -55,7 +55,7 @@ from spector.records import Purged
 from spector.search import HotTier, Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
 from spector.session import Keeping, SessionKey, Sessions, SessionTools
-from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper, Tools, WriteSignal
+from spector.sleep import ConceptWorker, Condenser, ReflectDaemon, Sleeper, Tools, WriteSignal
 from spector.store.catalog import ANYBODY
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
@@ -211,14 +211,14 @@ def _make_parts(
         searcher, listing, finder, embedder=embedder, probes=probes, clock=checked,
         config=config, profile=profile, dim=store.dim,
         has_one_user=partial(_has_one_user, router), note_use=use.note_use,
-        operations=operations, hot=HotTier(router, finder, listing, checked, config),
+        operations=operations, hot=HotTier(router, finder, listing, checked, config), chat=chat,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
     tools = Tools(
         extractor.extract_concepts, promoter.promotions, Neighbours(searcher),
-        embedder is not None, summarizer,
+        embedder is not None, Condenser(summarizer, chat),
     )
     sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
                           operations)  # fmt: skip

@@ -42,6 +42,7 @@ _STEPS: Final[Mapping[str, tuple[str, ...]]] = {
 _EPISODE: Final = tuple(each.name for each in fields_of(Episode))
 #: parts of an episode that are kept as lists
 _LISTS: Final = frozenset({"objects", "people"})
+_DAY_MS: Final = 86_400_000
 
 
 @runtime_checkable
@@ -156,10 +157,17 @@ class StoreLayer(ItemFacet):
 
     @verb
     def recall(self, limit: int = 10, **filters: Any) -> list[MemoryRecord]:
-        """The newest memories of this layer that pass filters of `Memory.records`."""
+        """The newest memories of this layer that pass filters of `Memory.records`.
+
+        Episodes in the window of the layer come first: those that were recorded or used within
+        ``KnowledgeConfig.episode_max_age_days``.
+        """
         most = parse_integer(limit, "limit", low=1)
         found = self._of_layer(self._selected(filters))
-        return heapq.nlargest(most, found, key=lambda each: (each.event_ms, each.id))
+        begins = self._window_begins()
+        return heapq.nlargest(
+            most, found, key=lambda each: (_last_met(each) >= begins, each.event_ms, each.id)
+        )
 
     @verb
     def recall_associated(self, seed_ids: Memories) -> list[tuple[int, float]]:
@@ -287,6 +295,13 @@ class StoreLayer(ItemFacet):
     def __iter__(self) -> Iterator[int]:
         return iter([each.id for each in self._of_layer(self._selected({}))])
 
+    def _window_begins(self) -> int:
+        """When the window of the layer begins, in ms; only that of episodes has a beginning."""
+        if self.layer_name != "episodes":
+            return 0
+        days = self._parts.config.knowledge.episode_max_age_days
+        return self._parts.clock.now_ms() - int(days * _DAY_MS)
+
     def _selected(self, filters: Mapping[str, Any]) -> dict[int, MemoryRecord]:
         self._parts.access.ensure()
         chosen = self._parts.listing.select(filters, "records")
@@ -345,6 +360,11 @@ class Layers(Facet):
         if name in iter(self):
             raise InvalidInputError(f"layer {name} exists", hint="give it another name")
         self._parts.layers.add(name, layer)
+
+
+def _last_met(record: MemoryRecord) -> int:
+    """When a memory was recorded or last used, in ms."""
+    return max(record.recorded_ms, record.last_access_s * 1000)
 
 
 def _mapping(record: Any) -> dict[str, Any]:

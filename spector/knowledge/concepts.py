@@ -246,13 +246,14 @@ def plan_reinforcement(
 
 
 def plan_extracted_concept(
-    name: str, category: str, scope: str, memories: Sequence[int], now_ms: int, n: int
+    name: str, category: str, scope: str, memories: Sequence[int], now_ms: int, n: int,
+    *, most: int = MOST_REFERENCES,
 ) -> Changes:
     """What a new concept that memories show changes: memory ``n``, its names, its references."""
     changes = plan_concept(
         name, category, "", {}, PROVENANCES[0], scope, is_automatic=True, n=n, count=len(memories)
     )
-    lost = len(memories) - MOST_REFERENCES
+    lost = len(memories) - most
     for place, memory in enumerate(memories):
         changes.put(
             "link", a=New(n), kind=f"{_REFERENCE}episodes", b=memory,
@@ -264,11 +265,13 @@ def plan_extracted_concept(
 def plan_reinforced_by(
     reader: KnowledgeReader, changes: Changes, concept: int, memories: Sequence[int], now_ms: int,
     *, provenance: str = PROVENANCES[0], properties: Mapping[str, Any] | None = None,
+    most: int = MOST_REFERENCES,
 ) -> int:
     """Count memories for a concept, each once; they become its references, in their order.
 
     Args:
         properties: what the concept has from now on in their place.
+        most: How many references the layer keeps.
 
     Returns:
         How many of them had not been counted before.
@@ -284,7 +287,7 @@ def plan_reinforced_by(
     after = max(places.values(), default=-1) + 1
     entering = [each for each in fresh if each not in places]
     places |= {each: after + n for n, each in enumerate(entering)}
-    fallen = set(list(places)[: max(0, len(places) - MOST_REFERENCES)])
+    fallen = set(list(places)[: max(0, len(places) - most)])
     for each, place in places.items():
         if each in fresh or each in fallen:
             t_ms = now_ms if each in fresh else rows[each]["t_ms"]

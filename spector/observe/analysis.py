@@ -27,6 +27,7 @@ from spector.language.observing import (
     parts_of,
 )
 from spector.language.statements import USERS
+from spector.language.tables import in_languages
 from spector.language.words import plain
 from spector.layout import Category
 from spector.observe.gate import Incoming, Wording, is_event
@@ -128,12 +129,21 @@ class Analyst:
     ) -> Analysis:
         """The analysis of a message up to its statements; those of what a filter stops are none.
 
+        It is read as one of the languages of the configuration.
+
         Args:
             is_echo: a context of the session has quoted it.
             force: no filter stops it.
             statements: what a model of the caller's found.
         """
-        known = referents or Referents()
+        return in_languages(self._config.language, lambda: self._analysis(
+            message, event_ms, referents or Referents(), is_echo, force, single_valued, statements
+        ))  # fmt: skip
+
+    def _analysis(
+        self, message: Message, event_ms: int, known: Referents, is_echo: bool, force: bool,
+        single_valued: Collection[str], statements: Sequence[Statement] | None,
+    ) -> Analysis:
         out = Analysis(message=message, event_ms=event_ms, referents=known)
         passes = force or message.is_call
         stopped = None if passes else self._filter(message.text, is_echo=is_echo)

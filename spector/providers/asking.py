@@ -71,6 +71,11 @@ class ChatModel:
         """Name of the model for people."""
         return str(getattr(self._llm, "model_id", type(self._llm).__name__))
 
+    @property
+    def max_chars(self) -> int:
+        """The longest question that is asked, in characters."""
+        return self._max_chars
+
     def does(self, task: str) -> bool:
         """Whether it is asked for a task."""
         return task in self._tasks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.sleep.condensing import Condenser
 from spector.sleep.daemon import ReflectDaemon, WriteSignal
 from spector.sleep.night import Tools
 from spector.sleep.sleeper import Sleeper
@@ -9,6 +10,7 @@ from spector.sleep.worker import ConceptWorker
 
 __all__ = [
     "ConceptWorker",
+    "Condenser",
     "ReflectDaemon",
     "Sleeper",
     "Tools",

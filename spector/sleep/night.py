@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,9 @@ from spector.kernel.contract import Curve, retained
 from spector.knowledge.induction import Extracted
 from spector.language.worth import content_density, extract_of
 from spector.layout import Category, Flag, TierCode
-from spector.providers import Summarizer, estimated_tokens
+from spector.providers import estimated_tokens
 from spector.search import NO_END, Neighbours, Strengths, Surveyor
+from spector.sleep.condensing import Condenser
 from spector.sleep.state import SleepState
 from spector.write import Promotion, Unit, differences
 
@@ -32,9 +32,6 @@ Rows: TypeAlias = NDArray[np.void]
 Mask: TypeAlias = NDArray[np.bool_]
 
 DAY_MS: Final = 86_400_000
-#: of a text that a model is shown
-_MOST_CHARS: Final = 8_000
-_log = logging.getLogger("spector.sleep")
 #: what is in no recall by default
 _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY)
 #: changes that take a memory out of recall, and count against the limit of a day
@@ -55,8 +52,8 @@ class Tools:
     neighbours: Neighbours
     #: whether a text gets a vector by itself
     embeds: bool = True
-    #: condenses texts, if there is one
-    summarizer: Summarizer | None = None
+    #: condenses texts, if there is a model that does
+    condenser: Condenser = field(default_factory=Condenser)
 
 
 @dataclass(slots=True)
@@ -123,20 +120,27 @@ class Night:
         return out
 
     def summary_of(
-        self, texts: Sequence[str], *, worth: Callable[[str], float] = content_density
+        self, texts: Sequence[str], task: str, *,
+        worth: Callable[[str], float] = content_density,
     ) -> tuple[str, bool]:
         """One text of many, and whether a model was to make it and did not."""
-        most, summarizer = self.sleep.summary_tokens, self.tools.summarizer
-        fallback = False
-        if summarizer is not None and not self.dry:
-            if self.calls_left > 0:
-                self.calls_left -= 1
-                self.calls += 1
-                made = _asked(summarizer, texts, most)
-                if made:
-                    return made, False
-            fallback = True
+        made, fallback = self.condensed(texts, task)
+        if made:
+            return made, fallback
+        most = self.sleep.summary_tokens
         return extract_of(texts, most, estimated_tokens, worth=worth), fallback
+
+    def condensed(self, texts: Sequence[str], task: str) -> tuple[str, bool]:
+        """What a model makes of texts, and whether it was to and did not; "" without one."""
+        condenser = self.tools.condenser
+        if self.dry or not condenser.does(task):
+            return "", False
+        made = ""
+        if self.calls_left > 0:
+            self.calls_left -= 1
+            self.calls += 1
+            made = condenser.condense(task, texts, self.sleep.summary_tokens)
+        return made, not made
 
     def vector_of(self, sources: Sequence[int]) -> dict[str, Any]:
         """The field of a vector for what is made of memories: their centre, where none is made."""
@@ -217,18 +221,6 @@ class Night:
             ) - retired[user]
             for user in {*active, *retired}
         }
-
-
-def _asked(summarizer: Summarizer, texts: Sequence[str], most: int) -> str:
-    """What a model makes of texts; "" when it fails, answers nothing, or too much."""
-    try:
-        made = summarizer.summarize([each[:_MOST_CHARS] for each in texts], max_tokens=most)
-    except Exception:  # whatever a model of someone else raises, the rules go on
-        _log.warning("the summarizer failed; an extract takes its place", exc_info=True)
-        return ""
-    if not isinstance(made, str) or estimated_tokens(made) > 2 * most:
-        return ""
-    return " ".join(made.split())
 
 
 def has_flag(rows: Rows, flag: Flag) -> Mask:

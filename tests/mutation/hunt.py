@@ -357,6 +357,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/sleep/steps/strengths.py": _NIGHTS,
     "spector/sleep/steps/tiers.py": _NIGHTS,
     "spector/sleep/undo.py": _NIGHTS,
+    "spector/sleep/condensing.py": ("tests/config/test_knowing_asleep.py", *_NIGHTS),
     "spector/write/knowledge/units.py": _NIGHTS,
     "spector/sleep/maintenance.py": ("tests/sleep/test_damaged.py", "tests/sleep/test_compact.py"),
     "spector/store/core/strengths.py": _NIGHTS,

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from spector.knowledge.changes import Changes
 from spector.knowledge.concepts import (
+    MOST_REFERENCES,
     concepts_named,
     elements_of,
     plan_extracted_concept,
@@ -166,7 +167,7 @@ def shared_entities(
 def plan_extraction(
     reader: KnowledgeReader, named: Named, now_ms: int, *,
     places: Mapping[Element, int], alike: Mapping[Element, int | Element],
-    room: Mapping[str, int], rate: float = 0.3,
+    room: Mapping[str, int], rate: float = 0.3, most_references: int = MOST_REFERENCES,
 ) -> tuple[Changes, dict[Element, int | None], int]:
     """What taking over the elements of a run changes.
 
@@ -176,6 +177,7 @@ def plan_extraction(
             same.
         room: scope -> how many concepts may be made.
         rate: how far one outcome moves the strength of a causal link.
+        most_references: how many episodes a concept refers to.
 
     Returns:
         The changes, element -> its concept (None: one that is made now), and how many elements
@@ -203,11 +205,13 @@ def plan_extraction(
             continue
         chosen[element] = concept
     for concept, shown in counted.items():
-        plan_reinforced_by(reader, changes, concept, sorted(set(shown)), now_ms)
+        plan_reinforced_by(
+            reader, changes, concept, sorted(set(shown)), now_ms, most=most_references
+        )
     for element, shown in fresh.items():
         changes.add(plan_extracted_concept(
             named.elements[element][0], element.category, element.scope, sorted(set(shown)),
-            now_ms, places[element],
+            now_ms, places[element], most=most_references,
         ))  # fmt: skip
     plan_associations(reader, changes, named.episodes, rate=rate)
     return changes, chosen, left_out

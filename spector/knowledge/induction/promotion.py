@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.concepts import (
+    MOST_REFERENCES,
     checked_properties,
     concepts_named,
     plan_concept,
@@ -162,6 +163,7 @@ def is_same_pattern(one: str, other: str) -> bool:
 
 def plan_promotion(
     reader: KnowledgeReader, pattern: Admitted, now_ms: int, *, known: int | None, n: int = 0,
+    most_references: int = MOST_REFERENCES,
 ) -> Changes:
     """What the concept of a pattern changes: it is made, or reinforced by its new sources.
 
@@ -171,6 +173,7 @@ def plan_promotion(
 
     Args:
         known: the concept, if there is one. n: number of the prepared text otherwise.
+        most_references: how many episodes a concept refers to.
     """
     changes, candidate = Changes(), pattern.candidate
     sources = pattern.sources[-_MOST_SOURCES:]
@@ -179,12 +182,12 @@ def plan_promotion(
             candidate.pattern_name, candidate.category, "", pattern.properties,
             "agent_inference", pattern.scope, is_automatic=True, n=n, count=len(pattern.sources),
         ))  # fmt: skip
-        lost = len(pattern.sources) - len(sources)
+        lost = len(pattern.sources) - most_references
         for place, memory in enumerate(pattern.sources):
             changes.put("link", a=New(n), kind="reference:episodes", b=memory,
                         n=None if place < lost else place, t_ms=now_ms)  # fmt: skip
     else:
-        _plan_met(reader, changes, pattern, known, now_ms)
+        _plan_met(reader, changes, pattern, known, now_ms, most_references)
     concept: int | New = New(n) if known is None else known
     ties = set() if known is None else {
         (each.source, each.kind, each.target) for each in reader.edges([known])
@@ -217,7 +220,8 @@ def plan_promotion(
 
 
 def _plan_met(
-    reader: KnowledgeReader, changes: Changes, pattern: Admitted, known: int, now_ms: int
+    reader: KnowledgeReader, changes: Changes, pattern: Admitted, known: int, now_ms: int,
+    most: int,
 ) -> None:
     """Reinforce a known concept by sources that it has not met, and note what has changed."""
     values = reader.payloads([known], "concept")[known]
@@ -230,7 +234,7 @@ def _plan_met(
     changes.add(met)
     plan_reinforced_by(
         reader, changes, known, pattern.sources, now_ms, provenance="agent_inference",
-        properties=changed.get("properties", values["properties"]),
+        properties=changed.get("properties", values["properties"]), most=most,
     )
 
 

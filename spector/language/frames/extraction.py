@@ -22,6 +22,7 @@ from spector.language.frames.statement import (
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
 from spector.language.frames.values import normal_value
 from spector.language.statements import ASSISTANTS, USERS, opening_of
+from spector.language.tables import only_language
 from spector.language.words import plain
 
 __all__ = ["extract"]
@@ -65,6 +66,7 @@ def extract(
         single_valued: predicates that have one value at a time beside those of the table.
     """
     out: list[Statement] = []
+    language = language or only_language()
     first, second = _persons(role)
     if speaker:
         first, second = speaker, ""

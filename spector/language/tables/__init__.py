@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.tables.detection import language_of
+from spector.language.tables.detection import in_languages, language_of, only_language
 from spector.language.tables.files import FOLDER, languages, read_table, table_of
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
 from spector.language.tables.schema import PARTS, Table, TableError
@@ -15,8 +15,10 @@ __all__ = [
     "Table",
     "TableError",
     "Word",
+    "in_languages",
     "language_of",
     "languages",
+    "only_language",
     "read_table",
     "table_of",
     "words_of",

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
+from contextvars import ContextVar, copy_context
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from spector.language.tables.files import languages, table_of
 from spector.language.words import plain
 
-__all__ = ["language_of"]
+__all__ = ["in_languages", "language_of", "only_language"]
 
+T = TypeVar("T")
 #: a longer text is judged by its beginning
 _MOST_CHARS: Final = 2_000
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: a letter that only this language has counts as much as so many of its common words
 _LETTER: Final = 2
+#: languages whose rules are applied; none named: all
+_applied: ContextVar[tuple[str, ...]] = ContextVar("spector_languages", default=())
 _Rules = tuple[frozenset[str], tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]
 
 
@@ -28,10 +33,13 @@ def _rules(language: str) -> _Rules:
 
 def language_of(text: str) -> str:
     """The code of the language that most of a text's words speak for; English if none does."""
+    codes = _applied.get() or languages()
+    if len(codes) == 1:
+        return codes[0]
     text = text[:_MOST_CHARS]
     words = _WORD.findall(plain(text))
-    best, most = languages()[0], 0
-    for language in languages():
+    best, most = codes[0], 0
+    for language in codes:
         common, letters, endings = _rules(language)
         score = sum(word in common for word in words)
         if not text.isascii():
@@ -41,3 +49,22 @@ def language_of(text: str) -> str:
         if score > most:
             best, most = language, score
     return best
+
+
+def only_language() -> str | None:
+    """The language whose rules alone are applied; None where several are."""
+    codes = _applied.get()
+    return codes[0] if len(codes) == 1 else None
+
+
+def in_languages(codes: Collection[str], call: Callable[[], T]) -> T:
+    """What a function returns that takes every text for one of these languages."""
+    chosen = tuple(each for each in languages() if each in codes)
+    if len(chosen) == len(languages()):
+        return call()
+
+    def limited() -> T:
+        _applied.set(chosen)
+        return call()
+
+    return copy_context().run(limited)

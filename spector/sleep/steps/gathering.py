@@ -195,7 +195,7 @@ def _text_of(night: Night, cluster: _Cluster) -> tuple[str, bool]:
         place = min((n for text, n in rank.items() if sentence in text), default=len(rank))
         return content_density(sentence) / (1.0 + place)
 
-    return night.summary_of(texts, worth=worth)
+    return night.summary_of(texts, "consolidation", worth=worth)
 
 
 def _originals(night: Night) -> Callable[[Strengths], Mask]:

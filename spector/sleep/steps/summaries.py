@@ -96,7 +96,8 @@ def _summary(
 ) -> Unit:
     ids = np.sort(rows["id"]).tolist()
     words = night.survey.words(ids)
-    text, fallback = night.summary_of([words[each].text for each in ids if each in words])
+    texts = [words[each].text for each in ids if each in words]
+    text, fallback = night.summary_of(texts, "summaries")
     kind = f"{_SUMMARY}{category.name.lower()}"
     if before is not None and not night.tools.embeds:
         return Unit(seen=len(ids), skipped={"no embedder": 1})
@@ -153,11 +154,11 @@ def abstract(night: Night, cursor: int) -> Units:
         before = known.get((fact["scope"] or None, kind))
         if before is not None and (not set(sources) - before.sources or not night.tools.embeds):
             continue
-        said = fact["json"]
-        text = (
-            f"{said['subject'].capitalize()} usually {said['predicate'].replace('_', ' ')}"
-            f" {said['object']} ({len(sources)} of {len(sources)})."
+        words = night.survey.words(sources)
+        text, fallback = night.condensed(
+            [words[each].text for each in sources if each in words], "abstraction"
         )
+        text = text or _habit(fact["json"], len(sources))
         fields: dict[str, Any] = {
             "tier": "semantic", "importance": night.sleep.pattern_importance,
             "category": Category.PATTERN, "user_id": fact["scope"] or None,
@@ -165,10 +166,19 @@ def abstract(night: Night, cursor: int) -> Units:
         }  # fmt: skip
         yield Unit(
             prepared=[Prepared(text, fields)], seen=len(sources), reason="stated on many days",
+            fallback=fallback,
             restates=None if before is None else before.id,
             decide=_derived(sources, kind, None if before is None else before.id),
         )  # fmt: skip
     return None
+
+
+def _habit(said: Mapping[str, Any], count: int) -> str:
+    """A habit in the words of its statement."""
+    return (
+        f"{said['subject'].capitalize()} usually {said['predicate'].replace('_', ' ')}"
+        f" {said['object']} ({count} of {count})."
+    )
 
 
 def _habits(

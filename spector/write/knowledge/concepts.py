@@ -114,6 +114,7 @@ class ConceptExtractor:
             ))
             for n, each in enumerate(fresh)
         ]  # fmt: skip
+        knowledge = self._parts.config.knowledge
         wake: list[tuple[int, Change]] = []
         answer: list[Extracted] = []
         chosen: dict[Element, int | None] = {}
@@ -125,7 +126,7 @@ class ConceptExtractor:
                 raise UnpreparedError
             changes, found, left_out = plan_extraction(
                 reader, named, now_ms, places=places, alike=alike, room=room,
-                rate=self._parts.config.knowledge.association_rate,
+                rate=knowledge.association_rate, most_references=knowledge.max_refs,
             )
             chosen.clear()
             chosen.update(found)

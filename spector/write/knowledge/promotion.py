@@ -208,7 +208,10 @@ class ConceptPromoter:
                 concept = _by_name(reader, still)
             if concept is None and known is not None:
                 return Changes()  # it was forgotten: the next cycle makes it anew
-            return plan_promotion(reader, still, now_ms, known=concept)
+            return plan_promotion(
+                reader, still, now_ms, known=concept,
+                most_references=self._parts.config.knowledge.max_refs,
+            )
 
         fields: dict[str, Any] = {
             "tier": "semantic",

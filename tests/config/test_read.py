@@ -1,0 +1,75 @@
+"""Every field of the configuration is read by a part of spector.
+
+Mechanism: the attributes that the source reads, with the name of what they are read from. Damage
+without it: a field that is accepted and ignored. Guard: a field that only ``spector.config`` knows
+fails; the list of those that wait may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector import Config
+
+SOURCE = Path(spector.__file__).parent
+#: fields whose part is missing
+WAITING: frozenset[str] = frozenset({
+    "sleep.testing_interval_s", "sleep.forget_action", "sleep.extract_batch",
+    "sleep.extract_texts", "sleep.promote_by_entity", "knowledge.concept_max_age_days",
+})  # fmt: skip
+#: names under which parts keep the configuration, or a section of it
+ROOTS = frozenset({"config", "_config", "args"})
+#: further names of single sections
+NAMES = {
+    "association": {"tuning", "usual"}, "knowledge": {"tuning", "usual"}, "llm": {"limits"},
+}  # fmt: skip
+
+
+def reads() -> dict[str, set[str]]:
+    """Attribute -> the last names of what it is read from, anywhere but in the configuration."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.relative_to(SOURCE).parts[0] == "config":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                of = node.value
+                if isinstance(of, ast.Name):
+                    found[node.attr].add(of.id)
+                elif isinstance(of, ast.Attribute):
+                    found[node.attr].add(of.attr)
+    return found
+
+
+def unread(found: dict[str, set[str]]) -> set[str]:
+    """Names of fields that nothing reads."""
+    out: set[str] = set()
+    for field in dataclasses.fields(Config):
+        value = getattr(Config(), field.name)
+        if not dataclasses.is_dataclass(value):
+            if not found[field.name] & ROOTS:
+                out.add(field.name)
+            continue
+        names = ROOTS | {field.name} | NAMES.get(field.name, set())
+        out.update(
+            f"{field.name}.{each.name}" for each in dataclasses.fields(value)
+            if not found[each.name] & names
+        )  # fmt: skip
+    return out
+
+
+def test_every_field_is_read() -> None:
+    assert unread(reads()) - WAITING == set()
+
+
+@pytest.mark.parametrize("name", ["max_refs", "jaccard", "route", "checkpoint_bytes"])
+def test_a_field_that_is_no_longer_read_is_found(name: str) -> None:
+    found = reads()
+    found[name] = {"elsewhere"}
+    assert {each.rpartition(".")[2] for each in unread(found) - WAITING} == {name}
