@@ -19,6 +19,7 @@ from spector.language.frames import Statement
 from spector.language.observing import (
     Classified,
     alarm_of,
+    asks_to_keep,
     classify,
     density_of,
     filter_of,
@@ -38,6 +39,8 @@ from spector.records import Density, Emotion, Note, Reference
 
 __all__ = ["Analysis", "Analyst", "Unit"]
 
+#: whose wish to have something remembered counts
+_OF_ORDERS: Final = frozenset(("user_message", "system"))
 #: trust in an origin
 _TRUST: Final = {
     "user_message": 0.9, "tool": 0.8, "document": 0.7, "assistant_message": 0.6,
@@ -95,6 +98,8 @@ class Analysis:
     emotion: Emotion = field(default_factory=Emotion)
     alarm: float = 0.0
     is_hedged: bool = False
+    #: a user asks that it be remembered, or says how to answer
+    is_asked: bool = False
     quarantined: bool = False
     units: list[Unit] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)
@@ -209,7 +214,9 @@ class Analyst:
         out.density = Density(
             counted.entities, counted.facts + extra, counted.temporal, counted.corrections
         )
-        if out.density.score < config.min_density and not out.quarantined:
+        out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(message.text)
+        is_thin = out.density.score < config.min_density
+        if is_thin and not (out.is_asked or out.quarantined):
             out.filter = "density"
 
     def _units(

@@ -22,6 +22,8 @@ _PRIOR: Final = {
     "rule": 0.9, "correction": 0.9, "preference": 0.8, "decision": 0.8, "plan": 0.7, "fact": 0.7,
 }  # fmt: skip
 _OTHER: Final = 0.4
+#: of what a user asks to remember, as of a rule
+_ASKED: Final = 0.9
 #: neighbours whose utility tells of a reward: the nearest from this likeness on
 _KIN: Final = 5
 _KIN_LIKENESS: Final = 0.5
@@ -59,6 +61,7 @@ class Channels:
 
     Attributes:
         kind: the class of the message. data_source: the class of its origin.
+        is_asked: a user asks that it be remembered.
         valence, arousal: of its emotion. alarm: of its words for errors and deadlines.
         likeness: to the nearest memory of the scope; None where there is none.
         is_changed: it gives another value to what is known.
@@ -72,6 +75,7 @@ class Channels:
     arousal: float = 0.0
     alarm: float = 0.0
     is_hedged: bool = False
+    is_asked: bool = False
     likeness: float | None = None
     is_changed: bool = False
     kin: Sequence[tuple[float, float]] = ()
@@ -96,7 +100,7 @@ def by_channels(found: Channels, config: ObserveConfig) -> Importance:
 
 
 def _reward(found: Channels, config: ObserveConfig) -> float:
-    prior = _PRIOR.get(found.kind, _OTHER)
+    prior = max(_PRIOR.get(found.kind, _OTHER), _ASKED if found.is_asked else 0.0)
     kin = sorted(found.kin, reverse=True)[:_KIN]
     if not config.reward_prior:
         weight = sum(max(0.0, likeness) for likeness, _ in kin)

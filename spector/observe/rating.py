@@ -46,6 +46,7 @@ class Rater:
                 kind=analysis.kind, data_source=analysis.message.data_source,
                 valence=analysis.emotion.valence, arousal=analysis.emotion.arousal,
                 alarm=analysis.alarm, is_hedged=analysis.is_hedged,
+                is_asked=analysis.is_asked,
                 likeness=max((like for like, _ in near), default=None), is_changed=changed,
                 kin=near, attention=self._attention(job),
             ), observe,

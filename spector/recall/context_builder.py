@@ -12,7 +12,7 @@ from spector.messages import counted
 from spector.providers import TokenCounter
 from spector.recall.abstention import choose_hits
 from spector.recall.context import Context, Quote
-from spector.recall.quoting import Block, Line, line_of, predicted, with_ending
+from spector.recall.quoting import Block, Line, line_of, marks_of, predicted, with_ending
 from spector.records import Hit, HitList, PredictedOutcome
 from spector.search.selection import CUT, quote_text, without_repeats
 
@@ -102,7 +102,7 @@ class ContextBuilder:
             self._counter, self._max, cue or "", self._config.context_full,
             self._block(first.text), first,
         )  # fmt: skip
-        draft.marks = _marks_of(hits, k)
+        draft.marks = marks_of(hits, k)
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
             for hit, value, reason in found
@@ -382,11 +382,3 @@ def _write_quote(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:
     reason = reason or (_TOO_LONG if line.cut else "")
     form = "abbreviated" if reason else "full"
     return replace(quote, form=form, tokens=tokens, reason=reason)
-
-
-def _marks_of(hits: HitList, k: int) -> dict[int, str]:
-    """The marks of the first k hits: "older" and "newer" of versions of one statement."""
-    shown = {hit.id for hit in hits[:k]}
-    newer = {old: shown.intersection(some) for old, some in hits.outdated.items() if old in shown}
-    marks = {each: "newer" for some in newer.values() for each in some}
-    return marks | {old: "older" for old, some in newer.items() if some}

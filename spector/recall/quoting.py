@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from spector.config import Layout
-from spector.records import Hit, PredictedOutcome
+from spector.records import Hit, HitList, PredictedOutcome
 from spector.search.selection import label, origin_beside
 
-__all__ = ["Block", "Line", "line_of", "predicted", "with_ending"]
+__all__ = ["Block", "Line", "line_of", "marks_of", "predicted", "with_ending"]
 
 _OPEN: Final = "<memories>\n"
 _END: Final = "</memories>\n"
@@ -100,6 +100,27 @@ def _origin_known(hit: Hit) -> str:
     if hit.role is not None or hit.record.details is None:
         return ""
     return _ORIGINS.get(hit.record.data_source, "")
+
+
+def marks_of(hits: HitList, k: int) -> dict[int, str]:
+    """The marks of the first k hits: "older" and "newer" of versions of one statement.
+
+    Of two that contradict each other the later is the newer one, if both are of the same kind of
+    speaker: what an assistant says later makes no word of a user older.
+    """
+    shown = {hit.id: hit for hit in hits[:k]}
+    newer = {old: shown.keys() & set(some) for old, some in hits.outdated.items() if old in shown}
+    for hit in shown.values():
+        for other in map(shown.get, hit.conflicts):
+            if other is not None and _is_later(other, hit):
+                newer.setdefault(hit.id, set()).add(other.id)
+    marks = {each: "newer" for some in newer.values() for each in some}
+    return marks | {old: "older" for old, some in newer.items() if some}
+
+
+def _is_later(hit: Hit, other: Hit) -> bool:
+    first, second = other.record, hit.record
+    return first.data_source == second.data_source and first.event_ms < second.event_ms
 
 
 class Block:

@@ -15,6 +15,9 @@ __all__ = [
     "ReflectReport", "RepairReport", "SessionReport", "UserSummary",
 ]
 
+#: proposals of a dry run that ``str`` shows
+_MOST_SHOWN = 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
@@ -126,6 +129,30 @@ class ReflectReport:
     def step(self, name: str) -> StepReport | None:
         """The report of a step; None when it was not reached."""
         return next((each for each in self.steps if each.name == name), None)
+
+    def __str__(self) -> str:
+        lines = [self._summary()]
+        lines += [f"  {each}" for each in self.steps if each.did_something]
+        lines += [f"  {each}" for each in self.proposals[:_MOST_SHOWN]]
+        if len(self.proposals) > _MOST_SHOWN:
+            lines.append(f"  and {len(self.proposals) - _MOST_SHOWN} more proposals")
+        if self.kept:
+            lines.append(f"  changed since, and left: {', '.join(map(str, self.kept))}")
+        if not self.finished:
+            lines.append("  cut short; the next reflect() goes on")
+        if self.cycle and not (self.steps and self.steps[0].name == "undo"):
+            lines.append(f"  reflect_undo({self.cycle}) takes it back")
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        """What kind of night it was, and how many memories there are after it."""
+        what = f"cycle {self.cycle}" if self.cycle else "dry run" if self.proposals else "upkeep"
+        counts = [
+            f"{after} {name}" + (f" ({before} before)" if before != after else "")
+            for name, (before, after) in (("memories", self.memories), ("dormant", self.dormant))
+            if after or before
+        ]
+        return f"{what}: {', '.join([*counts, f'{self.elapsed_ms:.0f} ms'])}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,18 @@ class StepReport:
     fallback: bool = False
     elapsed_ms: float = 0.0
 
+    @property
+    def did_something(self) -> bool:
+        """Whether it saw, changed or spared any memory."""
+        return bool(self.seen or self.changed or any(self.skipped.values()))
+
+    def __str__(self) -> str:
+        spared = ", ".join(f"{count} {why}" for why, count in self.skipped.items() if count)
+        return (
+            f"{self.name:<12} {self.seen} seen, {self.changed} changed"
+            + (f"; {spared}" if spared else "") + (" (without the model)" if self.fallback else "")
+        )  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
@@ -45,6 +57,10 @@ class Proposal:
     reason: str = ""
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        named = ", ".join(map(str, self.ids)) or str(self.after.get("text", ""))
+        return f"would {self.action} ({self.step}): {named}; {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

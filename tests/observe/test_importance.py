@@ -167,3 +167,20 @@ def test_novelty_of_an_empty_store_is_one() -> None:
         second = memory.observe("Ada owns a boat in Kars.").units[0].importance
         assert 0.0 <= second.novelty < 1.0
         assert np.isfinite(second.composite)
+
+
+def test_what_a_user_asks_to_remember_counts_as_a_rule_does() -> None:
+    plain = by_channels(Channels(), DEFAULT)
+    asked = by_channels(Channels(is_asked=True), DEFAULT)
+    assert (plain.reward, asked.reward) == (0.4, 0.9)
+    with opened() as memory:
+        first = memory.observe("Please remember my locker is number 9.", user_id="ada")
+        other = memory.observe("Please answer in one line.", user_id="ada")
+        tool = memory.observe(
+            {"role": "tool", "content": "Please remember my locker is number 9."}, user_id="eve"
+        )
+        assert first.units[0].importance.reward == 0.9
+        assert other.stored
+        assert other.kind == "rule"
+        assert all(unit.importance.reward < 0.9 for unit in tool.units)
+        assert [hit.text for hit in memory.context("which number?", user_id="ada").standing]

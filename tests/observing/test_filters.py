@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from spector.language.observing import FILTERS, filter_of, kind_of_filter
+from spector.language.observing import FILTERS, asks_to_keep, classify, filter_of, kind_of_filter
 
 _BULLET = "- the milk\n"
 
@@ -36,6 +36,12 @@ _BULLET = "- the milk\n"
         ("Can you translate this?", "request"), ("Bana yardım eder misin?", "request"),
         ("Thanks! Can you fix it?", "request"),
         ("Always answer in English.", None), ("Her zaman Türkçe cevap ver.", None),
+        ("Please answer in short sentences.", None), ("Use metric units.", None),
+        ("Lütfen kısa cevap ver.", None), ("Please translate this to German.", "request"),
+        ("Please remember my locker is number 9.", None), ("Remember Sam's allergic to nuts", None),
+        ("Don't forget that the gate closes at 6.", None), ("Save this: my code is 4417.", None),
+        ("Save the file to disk.", "request"), ("Unutma, pazartesi uçağım var.", None),
+        ("Do you remember that my name is Tom?", "question"), ("Remember our trip?", "question"),
         ("I moved to Kars. Do you know a bakery here?", None),
         ("I moved to Kars, do you know a bakery here?", None),
         ("Kars'a taşındım, burada fırın biliyor musun?", None),
@@ -87,3 +93,33 @@ def test_hostile_texts_are_read_in_time(unit: str) -> None:
     filter_of(unit * (8_000 // len(unit)), max_chars=10**9)
     filter_of("ignore all " + unit * (4_900 // len(unit)))
     assert time.perf_counter() - began < 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please remember my locker is number 9.", "I can't eat nuts. Never forget that, please.",
+        "Keep in mind that we fly at six", "Just so you know, Ada is my boss.",
+        "Arabam üçüncü katta, unutma.", "Not al: dolap şifrem 4417", "Please reply in one line.",
+    ],
+)
+def test_what_one_is_asked_to_remember(text: str) -> None:
+    assert asks_to_keep(text)
+    assert filter_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't remember that she is here.", "Do you remember that I am Tom?", "remember me",
+        "Write down the list of the planets.", "I forgot that it was Monday.", "I live in Kars.",
+        "Hatırlıyor musun Paris'e gitmiştik?", "I will never forget that day.",
+    ],
+)
+def test_what_only_speaks_of_remembering(text: str) -> None:
+    assert not asks_to_keep(text)
+
+
+def test_how_to_answer_is_a_rule() -> None:
+    assert classify("Please answer in short sentences.").kind == "rule"
+    assert classify("Bana Ahmet de.").kind == "rule"

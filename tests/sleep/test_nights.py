@@ -382,3 +382,18 @@ def test_the_daemon_sleeps_only_where_a_cycle_ran_before(clock: ManualClock) -> 
             memory.daemon._wake.release()
         assert memory.daemon.nights >= 1
         assert memory.daemon.stop()
+
+
+def test_a_report_is_read_line_by_line(clock: ManualClock) -> None:
+    with asleep(clock=clock) as (memory, _):
+        assert str(memory.reflect("upkeep")).startswith("upkeep: ")
+        for day in range(3):
+            memory.remember(f"the tram was late on day {day}")
+            pass_days(clock, 1)
+        assert "would " in str(memory.reflect("decay", dry_run=True))
+        shown = str(memory.reflect())
+        assert shown.startswith("cycle 1: 4 memories (3 before)")
+        assert "\n  decay " in shown
+        assert "3 seen" in shown
+        assert "reflect_undo(1) takes it back" in shown
+        assert "reflect_undo" not in str(memory.reflect_undo(1))

@@ -68,6 +68,10 @@ def test_a_context_marks_lines_that_are_contradicted() -> None:
         marked = [line for line in lines if "(contradicted)" in line]
         assert len(marked) == 2
         assert all("port" in line for line in marked)
+        assert "8080" in marked[0]
+        assert "(older)" in marked[0]
+        assert "8443" in marked[1]
+        assert "(newer)" in marked[1]
         memory.forget(new)
         assert "(contradicted)" not in memory.context(**ask).text
 

@@ -92,7 +92,7 @@ def _show_steps(report: ReflectReport, console: Console) -> None:
     rows = [
         (each.name, each.seen, each.changed,
          ", ".join(f"{count} {why}" for why, count in each.skipped.items() if count))
-        for each in report.steps if each.seen or each.changed or any(each.skipped.values())
+        for each in report.steps if each.did_something
     ]  # fmt: skip
     if rows:
         console.table(
@@ -100,8 +100,7 @@ def _show_steps(report: ReflectReport, console: Console) -> None:
              Column("spared", flexible=True)], rows,
         )  # fmt: skip
     for each in report.proposals[:_MOST_PROPOSALS]:
-        named = ", ".join(map(str, each.ids)) or str(each.after.get("text", ""))
-        console.say(f"would {each.action} ({each.step}): {named}; {each.reason}")
+        console.say(str(each))
     if len(report.proposals) > _MOST_PROPOSALS:
         console.note(f"{len(report.proposals) - _MOST_PROPOSALS} more; --json lists all")
     if report.kept:

@@ -6,7 +6,7 @@ from spector.language.observing.classes import KINDS, Classified, classify
 from spector.language.observing.density import density_of, substance_of
 from spector.language.observing.filters import FILTERS, filter_of, kind_of_filter
 from spector.language.observing.injection import is_injection
-from spector.language.observing.sentences import Part, parts_of
+from spector.language.observing.sentences import Part, asks_to_keep, parts_of
 from spector.language.observing.signals import alarm_of, is_hedged
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Classified",
     "Part",
     "alarm_of",
+    "asks_to_keep",
     "classify",
     "density_of",
     "filter_of",

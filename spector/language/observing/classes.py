@@ -50,6 +50,7 @@ def classify(text: str, *, entities: int | None = None) -> Classified:
     rules = rules_of(language_of(text))
     parts = [part for part in parts_of(text) if part.said]
     found = {kind: _evidence(parts, rules, kind) for kind in _BASE}
+    found["rule"] = found["rule"] or [part.folded for part in parts if part.lasts][:1]
     if entities is None:
         entities = len({each.name for each in rule_mentions(text)})
     scores = {

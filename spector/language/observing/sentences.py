@@ -10,10 +10,11 @@ from typing import Final
 
 from spector.language.cues import need_gate
 from spector.language.observing.rules import Rules, rules_of
+from spector.language.statements import find_instruction
 from spector.language.tables import language_of
 from spector.language.words import plain
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["Part", "asks_to_keep", "parts_of"]
 
 #: code between fences, and a fence that nothing closes
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
@@ -46,6 +47,8 @@ class Part:
         start: where it begins in the message.
         kind: ``asks``, ``orders``, ``idle`` (small talk), or ``says``.
         said: what it says beside a question or an order, folded; all of it when it ``says``.
+        lasts: it is about how to answer from now on.
+        kept: it asks that what it says be remembered: "don't forget that I fly at six".
     """
 
     text: str
@@ -53,11 +56,18 @@ class Part:
     start: int
     kind: str
     said: str
+    lasts: bool = False
+    kept: bool = False
 
 
 def parts_of(text: str) -> tuple[Part, ...]:
     """The sentences of a message without its code."""
     return _parts_of(text[:_MOST_CHARS])
+
+
+def asks_to_keep(text: str) -> bool:
+    """True if a text asks that it be remembered, or is a rule about the form of answers."""
+    return any(part.kept or part.lasts for part in parts_of(text))
 
 
 @lru_cache(maxsize=64)
@@ -80,8 +90,10 @@ def _part(text: str, start: int, rules: Rules) -> Part:
     folded = " ".join(plain(text).split()).strip(" \"'“”*_-•")
     if not need_gate(text).needed:
         return Part(text, folded, start, "idle", "")
-    if _is_lasting(folded, rules):
-        return Part(text, folded, start, "says", folded)
+    kept = not folded.endswith("?") and _matches(folded, rules, "keep")
+    lasts = not kept and _is_about_answers(text)
+    if kept or lasts or _is_lasting(folded, rules):
+        return Part(text, folded, start, "says", folded, lasts, kept)
     if _orders(folded, rules):
         return Part(text, folded, start, "orders", _stated_before(folded, rules))
     if _asks(folded, rules):
@@ -94,6 +106,12 @@ def _is_lasting(folded: str, rules: Rules) -> bool:
     if folded.endswith("?"):
         return False
     return _matches(folded, rules, "lasting") or _matches(folded, rules, "rule")
+
+
+def _is_about_answers(text: str) -> bool:
+    """A rule about the form of answers: "please answer in short sentences"."""
+    found = find_instruction(text)
+    return found is not None and (found.whole or found.lifts)
 
 
 def _asks(folded: str, rules: Rules) -> bool:
