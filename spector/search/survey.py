@@ -98,7 +98,7 @@ class Surveyor:
     def knowledge(self) -> Iterator[KnowledgeReader]:
         """What the store knows, in one moment."""
         catalog = self._router.durable_store().catalog
-        with catalog.latest() as db:
+        with catalog.reading() as db:
             yield KnowledgeReader(db, catalog.path)
 
 

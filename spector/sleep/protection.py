@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Final
 
 import numpy as np
@@ -35,6 +35,8 @@ class Protection:
     def __init__(self, night: Night, rows: Rows) -> None:
         self._night = night
         self._mean_use = _mean_use(night, rows)
+        #: active memories, without those that this night has let go
+        self._living = set(rows["id"][night.is_active(rows)].tolist())
         self.spared: dict[str, int] = {}
 
     def of_headers(self, rows: Rows, *, floors: bool, use: bool) -> Mask:
@@ -70,17 +72,23 @@ class Protection:
     def of_knowledge(
         self, ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
     ) -> set[int]:
-        """Those that must stay for what they say: rules, names, the only statement of a value."""
+        """Those that must stay for what they say: rules, names, the only statement of a value.
+
+        Of memories that state one value the first of ``ids`` go and the last one stays.
+        """
         kept: set[int] = set()
         for name, found in (
             ("rule", _rules(ids, words, reader)),
-            ("name or only statement of a value", _last_holders(ids, words, reader)),
             ("active procedure", _procedures(ids, reader)),
             ("validated learning", _learnings(ids, reader)),
         ):
             self._count(name, len(found - kept))
             kept |= found
-        return kept
+        going = [each for each in ids if each not in kept]
+        holders = _last_holders(going, words, reader, self._living)
+        self._count("name or only statement of a value", len(holders))
+        self._living.difference_update(each for each in going if each not in holders)
+        return kept | holders
 
     def _count(self, name: str, count: int) -> None:
         if count:
@@ -114,9 +122,13 @@ def _instructs(words: Words) -> bool:
 
 
 def _last_holders(
-    ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
+    ids: Sequence[int], words: Mapping[int, Words], reader: KnowledgeReader, living: Set[int]
 ) -> set[int]:
-    """Memories that alone state the value of a subject and a one-valued predicate, and names."""
+    """Memories that alone state the value of a subject and a one-valued predicate, and names.
+
+    Args:
+        ids: in the order in which they would go. living: active memories.
+    """
     out: set[int] = set()
     registered = {row["json"]["name"] for row in reader.items_of("predicate").values()}
     own = {row["id"]: row for row in reader.facts(id=list(ids))}
@@ -127,15 +139,19 @@ def _last_holders(
         each for each, fact in own.items()
         if fact["holds"] and is_single_valued(fact["predicate"], registered)
     )
-    for tie in stated:
+    place, gone = {each: n for n, each in enumerate(ids)}, set[int]()
+    for tie in sorted(stated, key=lambda tie: place[tie["b"]]):
         row = facts.get(tie["a"])
         if row is None or not row["holds"]:
             continue
         if not is_single_valued(row["predicate"], registered):
             continue
-        others = [each for each in holders.get(row["id"], ()) if each != tie["b"]]
+        others = living & set(holders.get(row["id"], ())) - gone - {tie["b"]}
         if row["predicate"] in IDENTITY or not others:
             out.add(tie["b"])
+            gone.discard(tie["b"])
+        elif tie["b"] not in out:
+            gone.add(tie["b"])
     known = {tie["b"] for tie in stated}
     for each in ids:
         if each not in known and each in words and each not in own and _states_slot(words[each]):

@@ -36,11 +36,11 @@ def forget(night: Night, cursor: int) -> Units:
         free = protection.of_headers(dull, floors=True, use=True)
         dull = dull[free]
         texts = _texts(night, dull["id"].tolist())
+        dull = _ordered(dull, texts)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
         dull = dull[~np.isin(dull["id"], np.array(sorted(kept), np.int64))]
         over = _over_budget(night, active, dull, protection, reader)
     reasons = {**over.reasons, **{each: why[each] for each in dull["id"].tolist()}}
-    dull = _ordered(dull, texts)
     chosen = np.concatenate([contradicted, dull, over.rows[~np.isin(over.rows["id"], dull["id"])]])
     reasons |= dict.fromkeys(contradicted["id"].tolist(), "contradicted by a newer one")
     yield from retiring(night, chosen, reasons, protection.spared)

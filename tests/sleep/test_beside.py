@@ -1,0 +1,73 @@
+"""Sleep, writers and recalls work beside each other.
+
+Damage without it: a night that reads what is known on the writer's own connection; a commit of
+another thread then meets a running statement, and the whole store has failed. Guard: nights full of
+knowledge while two threads write and recall.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector import Config, Memory
+from tests.sleep.nights import asleep, pass_days
+
+
+@pytest.mark.parametrize("where", ["file", ":memory:"])
+def test_writers_and_recalls_go_on_while_it_sleeps(tmp_path: Path, where: str) -> None:
+    config = Config(sleep=spector.SleepConfig(batch_records=10, keep_share=0.6, blast_radius=0.1))
+    with asleep(tmp_path / "mind" if where == "file" else where, config=config) as (memory, clock):
+        memory.observe_many([f"I live in Kars {n} and work with Ada {n}." for n in range(20)])
+        memory.remember_many([f"hm {n}" for n in range(60)])
+        errors, done, written = _beside(memory)
+        for _ in range(2):
+            pass_days(clock, 10)
+            memory.reflect()
+        done.set()
+        for each in written:
+            each.join()
+        assert not errors, errors[0]
+        assert memory.check().ok
+
+
+def test_a_plan_reads_beside_the_writer(tmp_path: Path) -> None:
+    with asleep(tmp_path / "mind") as (memory, _):
+        memory.remember("a note")
+        writing = memory._parts.store.catalog.main
+        with memory._parts.sleeper._survey.knowledge() as reader:
+            assert reader._db is not writing
+
+
+def _beside(
+    memory: Memory,
+) -> tuple[list[BaseException], threading.Event, list[threading.Thread]]:
+    """Threads that write and recall until the event; what went wrong in them."""
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def write() -> None:
+        n = 0
+        while not done.is_set():
+            n += 1
+            done.wait(0.002)
+            memory.facts.add("Ada", "likes", f"thing {n}", source=memory.remember(f"beside {n}"))
+
+    def recall() -> None:
+        while not done.is_set():
+            done.wait(0.002)
+            memory.recall("Ada in Kars")
+
+    def kept(work: object) -> None:
+        try:
+            work()  # type: ignore[operator]
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=kept, args=(each,)) for each in (write, recall)]
+    for each in threads:
+        each.start()
+    return errors, done, threads
