@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -216,18 +216,17 @@ def _make_parts(
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
-    tools = Tools(
-        extractor.extract_concepts, promoter.promotions, Neighbours(searcher),
-        embedder is not None, Condenser(summarizer, chat),
-    )
+    tools = Tools(extractor.concepts_after, promoter.promotions, Neighbours(searcher),
+                  embedder is not None, Condenser(summarizer, chat), fact_extractor)  # fmt: skip
     sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
-                          operations)  # fmt: skip
+                          changer, operations)  # fmt: skip
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
         context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
         recaller, daemon,
     )
     context.watchers.add(operations.note_gone)
+    sleeper.hear_of_tags(sessions.drop_expired_tags)
     series = SeriesWriter(context, writer, note_writes=note_writes)
     worker = ConceptWorker.begun(extractor, calls, context, mode)
     vectors = Vectors(dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
@@ -321,21 +320,18 @@ def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | Non
 def _sleeper_of(
     context: WriteContext, calls: Calls, access: Access, keeper: Keeper,
     knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools, updater: Updater,
-    operations: Operations,
+    changer: Changer, operations: Operations,
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
     return Sleeper(
         calls, context.router, context.config, context.clock, ensure=access.ensure,
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
-        writer=UnitWriter(context, knowledge, restate=updater.restate), tools=tools,
-        turn=threading.Lock(),
-        forget=partial(_forget_made, forgetter), operations=operations,
+        writer=UnitWriter(
+            context, knowledge, restate=updater.restate, reinstate=changer.reinstate,
+            forget=lambda ids: forgetter.forget_ids([*ids], Manner(skip_protected=True), ANYBODY),
+        ),
+        tools=tools, turn=threading.Lock(), operations=operations,
     )
-
-
-def _forget_made(forgetter: Forgetter, ids: Sequence[int]) -> None:
-    """Forget memories that a cycle made, when it is undone."""
-    forgetter.forget_ids(list(ids), Manner(skip_protected=True), ANYBODY)
 
 
 def _has_one_user(router: TierRouter) -> bool:

@@ -36,8 +36,8 @@ __all__ = ["Layers", "MemoryLayer", "StoreLayer"]
 _NAMES: Final = ("episodes", *LAYERS.values())
 #: layer -> the steps of a cycle that are about it
 _STEPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "episodes": ("compress", "extract", "consolidate"), "concepts": ("extract", "graph"),
-    "statistics": (),
+    "episodes": ("compress", "extract", "consolidate"),
+    "concepts": ("extract", "promote", "graph"), "statistics": ("extract",),
 }  # fmt: skip
 _EPISODE: Final = tuple(each.name for each in fields_of(Episode))
 #: parts of an episode that are kept as lists
@@ -229,8 +229,10 @@ class StoreLayer(ItemFacet):
     def consolidate(self, **cycle: Any) -> dict[str, int]:
         """Do now what sleep does for this layer; returns what each step changed.
 
-        Episodes are compressed, read for concepts, and gathered by theme; concepts are extracted
-        and grounded in their episodes, patterns promoted; statistics are brought up to date.
+        Episodes are compressed, read for concepts and facts, and gathered by theme; concepts are
+        extracted and grounded in their episodes, patterns promoted; statistics are brought up to
+        date. ``ground`` is how many statistics of concepts there are then. It is a cycle, which
+        `Memory.reflect_undo` takes back.
 
         Args:
             **cycle: ``dry_run``, ``max_seconds`` and ``max_llm_calls``, as in `Memory.reflect`.
@@ -238,30 +240,15 @@ class StoreLayer(ItemFacet):
         refuse_unknown(cycle, ("dry_run", "max_seconds", "max_llm_calls"), "consolidate")
         is_dry = parse_truth(cycle.get("dry_run", False), "dry_run")
         self._parts.access.ensure(write=not is_dry)
-        out: dict[str, int] = {}
-        steps = _STEPS[self.layer_name]
-        if steps:
-            report = self._parts.sleeper.reflect(steps, **cycle)
-            out |= {each.name: each.changed for each in report.steps}
+        report = self._parts.sleeper.reflect(_STEPS[self.layer_name], **cycle)
+        out = {each.name: each.changed for each in report.steps}
+        if self.layer_name == "statistics":
+            out = {}
         if self.layer_name != "episodes" and not is_dry:
-            out["ground"] = self._ground()
-        if self.layer_name == "concepts" and not is_dry:
-            promoted = self._parts.promoter.promote()
-            out["promote"] = len(promoted.made) + len(promoted.statistics)
+            with self._read() as reader:
+                concepts = reader.all_payloads("concept")
+            out["ground"] = sum(map(len, Grounding(self._parts).statistics(concepts).values()))
         return out
-
-    def _ground(self) -> int:
-        """Bring the statistics of all concepts up to date; how many there are."""
-        ground = Grounding(self._parts)
-        with self._read() as reader:
-            payloads = reader.all_payloads("concept")
-            references = references_of(reader, payloads)
-        return sum(
-            len(ground.ground(
-                each, payloads[each]["name"], references.get(each, {}).get("episodes", ())
-            ))
-            for each in sorted(payloads)
-        )  # fmt: skip
 
     @verb
     def compressed(self, id: Named) -> str | dict[str, Any]:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from spector.arguments import check_text, parse_choice, parse_number, parse_switch
-from spector.errors import InvalidInputError
+from spector.arguments import check_text
 from spector.facets.base import Facet, ids_of
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
-    checked_part,
-    is_single_valued,
 )
 from spector.knowledge.reading import (
     Reading,
     is_user_said,
     plan_reading,
     read_text,
+    statement_of,
     with_names,
 )
 from spector.language.frames import Statement
@@ -160,26 +158,6 @@ class Statements(Facet):
 
     def _made(self, reader: KnowledgeReader, rows: Any, scope: Any) -> list[FactRecord]:
         raise NotImplementedError
-
-
-def statement_of(fact: Fact, text: str, single_valued: frozenset[str] = frozenset()) -> Statement:
-    """A caller's fact as a statement of a text.
-
-    Raises:
-        InvalidInputError: A part is empty, or a number is out of range.
-    """
-    span = fact.span or (0, len(text))
-    if not 0 <= span[0] < span[1] <= len(text):
-        raise InvalidInputError(f"span {span!r} is not in the text", hint="quote the text")
-    predicate = "_".join(checked_part(fact.predicate, "predicate").lower().split())
-    return Statement(
-        subject=checked_part(fact.subject, "subject"), predicate=predicate,
-        object=checked_part(fact.object, "object"),
-        polarity=parse_switch(fact.polarity, "polarity"),
-        modality=parse_choice(fact.modality, "modality", "asserted", "hedged"),
-        confidence=parse_number(fact.confidence, "confidence", low=0.0, high=1.0), span=span,
-        single=is_single_valued(predicate, single_valued),
-    )  # fmt: skip
 
 
 def registered(reader: KnowledgeReader) -> frozenset[str]:

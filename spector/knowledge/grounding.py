@@ -16,6 +16,8 @@ from spector.store.payloads import encode
 __all__ = [
     "Experience",
     "Figure",
+    "concepts_to_ground",
+    "figure_text",
     "figures_of",
     "plan_cooccurrence",
     "plan_new_figures",
@@ -29,6 +31,8 @@ _EPISODES: Final = 20
 #: co-occurrence from which concepts are related: common episodes, and their share
 _COMMON = 3
 _ORIGIN: Final = "ground"
+_SALIENCE: Final = "mean_salience"
+_SUCCESS: Final = "success_rate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,40 @@ class Figure:
         }  # fmt: skip
 
 
+def concepts_to_ground(
+    reader: KnowledgeReader, enough: int, since_ms: int
+) -> tuple[set[int], set[int]]:
+    """Concepts whose statistics are not those of their episodes, and those with new references.
+
+    Args:
+        since_ms: from which on a reference is new.
+    """
+    counts: dict[int, int] = {}
+    newest: dict[int, int] = {}
+    for row in reader.links("reference:episodes"):
+        if row["n"] is not None:
+            counts[row["a"]] = counts.get(row["a"], 0) + 1
+        newest[row["a"]] = max(newest.get(row["a"], 0), row["t_ms"] or 0)
+    said: dict[int, tuple[float, int]] = {}
+    for values in reader.all_payloads("statistic").values() if counts else ():
+        if values["code"] == _SALIENCE:
+            said[values["concept_id"]] = values["values"].get("n", 0), values["computed_ms"] or 0
+    due = {
+        each for each, n in counts.items()
+        if n >= enough and (each not in said or said[each][0] != n or newest[each] > said[each][1])
+    }
+    met = {each for each, n in counts.items() if n >= _COMMON and newest[each] >= since_ms}
+    return due, met
+
+
+def figure_text(code: str, name: str, values: Mapping[str, float]) -> str:
+    """How a statistic of a concept reads."""
+    if code == _SUCCESS:
+        successes, n = int(values["successes"]), int(values["n"])
+        return f"{name}: {values['rate']:.3g} ({successes}/{n})"
+    return f"{name}: mean={values['mean']:.2f}, std={values['std']:.2f}"
+
+
 def figures_of(
     name: str, episodes: Sequence[Experience], enough: int = ENOUGH
 ) -> list[Figure]:
@@ -94,19 +132,15 @@ def figures_of(
         if len(values) < 2:
             continue
         found = assess(values)
-        out.append(Figure(
-            f"mean_{kind}", f"{name} {kind}",
-            f"{name} {kind}: mean={found.mean:.2f}, std={found.std:.2f}",
-            {"mean": found.mean, "std": found.std, "min": found.min, "max": found.max,
-             "n": found.n}, found.n,
-        ))  # fmt: skip
+        numbers: dict[str, float] = {"mean": found.mean, "std": found.std, "min": found.min,
+                                     "max": found.max, "n": found.n}  # fmt: skip
+        code, title = f"mean_{kind}", f"{name} {kind}"
+        out.append(Figure(code, title, figure_text(code, title, numbers), numbers, found.n))
     if len(outcomes) >= 2:
         n, good = len(outcomes), sum(outcomes)
-        out.append(Figure(
-            "success_rate", f"{name} success rate",
-            f"{name} success rate: {good / n:.3g} ({good}/{n})",
-            {"rate": good / n, "successes": good, "n": n}, n,
-        ))  # fmt: skip
+        rates: dict[str, float] = {"rate": good / n, "successes": good, "n": n}
+        title = f"{name} success rate"
+        out.append(Figure(_SUCCESS, title, figure_text(_SUCCESS, title, rates), rates, n))
     return out
 
 

@@ -48,6 +48,8 @@ class Owner(NamedTuple):
     event_ms: int
 
 
+#: the part of a key of which many rows of one change differ
+_SPREAD = {"payload": 0, "fact": 0, "item": 0, "name": 3, "edge": 2, "link": 2}
 #: scopes that are looked up one by one; of more, every name is read
 _MOST_SCOPES = 64
 
@@ -186,6 +188,23 @@ class KnowledgeReader(SleepReader):
             out.setdefault(row["id"], set()).add(row["sort"])
         for row in self._rows(_FACT, {"id": list(ids)}):
             out.setdefault(row["id"], set()).add("fact")
+        return out
+
+    def rows_at(
+        self, keys: Collection[tuple[str, tuple[Any, ...]]]
+    ) -> dict[tuple[str, tuple[Any, ...]], dict[str, Any]]:
+        """Those rows that there are, by table and key."""
+        wanted: dict[tuple[str, tuple[Any, ...]], set[Any]] = {}
+        for name, key in keys:
+            at = _SPREAD[name]
+            wanted.setdefault((name, (*key[:at], *key[at + 1 :])), set()).add(key[at])
+        out = {}
+        for (name, rest), some in wanted.items():
+            table, at = table_named(name), _SPREAD[name]
+            columns = [each for n, each in enumerate(table.key) if n != at]
+            conditions = dict(zip(columns, rest, strict=True)) | {table.key[at]: sorted(some)}
+            for row in self._rows(table, conditions):
+                out[name, tuple(row[each] for each in table.key)] = row
         return out
 
     # -- facts --------------------------------------------------------------------------------

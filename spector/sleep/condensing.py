@@ -44,6 +44,11 @@ class Condenser:
         self._summarizer = summarizer
         self._chat = chat
 
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a chat model."""
+        return self._chat is not None
+
     def does(self, task: str) -> bool:
         """Whether a model is asked for a task."""
         if self._summarizer is not None and task in _CONDENSING:

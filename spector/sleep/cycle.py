@@ -29,6 +29,10 @@ FIRST: Final = "seal"
 LAST: Final = "upkeep"
 
 
+#: what a cycle counts for itself
+_OF_A_CYCLE: Final = frozenset({"made", "read", "calls", "once"})
+
+
 class Stopped(Exception):  # noqa: N818  no error: the time is over
     """The cycle ends here; the next call goes on."""
 
@@ -59,7 +63,8 @@ def begin(
     state.started_ms = max(now_ms, state.decayed_ms)
     state.seed = state.cycle * 0x9E3779B1 % (1 << 31)
     state.step, state.cursor = names[0] if names else "", 0
-    state.recent = {**state.recent, "steps": list(names)}
+    kept = {name: value for name, value in state.recent.items() if name not in _OF_A_CYCLE}
+    state.recent = {**kept, "steps": list(names)}
     return list(names), False
 
 
@@ -200,11 +205,11 @@ class Cycle:
             return
         night.state.note(unit.state)
         night.state.cursor = max(night.state.cursor, unit.cursor)
-        done = self._writer.commit(unit, night.state.cycle, night.state.row(), self._note)
+        done = self._writer.commit(unit, night.state.cycle, night.row, self._note)
         if done.is_committed:
             self._note = None
-        night.is_outdated = night.is_outdated or done.is_committed or bool(unit.noted)
-        night.made += len(done.made)
+        night.is_outdated = night.is_outdated or done.is_committed
+        night.note_made(len(done.made))
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
         if self._progress is not None:
             self._progress(name, tally.seen, None)
@@ -218,10 +223,7 @@ class Cycle:
                 step=name, action=unit.what, ids=(record_id,),
                 reason=unit.reasons.get(record_id, unit.reason), before=before, after=after,
             )  # fmt: skip
-        for prepared in unit.prepared:
-            yield Proposal(
-                step=name, action="make", reason=unit.reason, after={"text": prepared.text}
-            )
+        yield from _rows_proposed(night, name, unit)
 
     def _counts(self, night: Night) -> tuple[int, int]:
         """Memories, and how many of them are dormant."""
@@ -238,6 +240,25 @@ class Cycle:
             begun = reader.cycle_changes("cycle")
         kept = [row["cycle"] for row in begun if row["before"]["started_ms"] >= since]
         return min(kept, default=night.state.cycle)
+
+
+def _rows_proposed(night: Night, name: str, unit: Unit) -> Iterator[Proposal]:
+    """What a unit would make, and of whose knowledge it would change rows."""
+    if unit.decide is None:
+        return
+    with night.survey.knowledge() as reader:
+        changes = unit.decide(reader, night.started_ms)
+    if not changes:
+        return
+    for n in () if unit.restates is not None else changes.store:
+        if night.proposes(name, unit.prepared[n].text):
+            yield Proposal(step=name, action="make", reason=unit.reason,
+                           after={"text": unit.prepared[n].text})  # fmt: skip
+    if unit.restates is not None:
+        yield Proposal(step=name, action="restate", ids=(unit.restates,), reason=unit.reason,
+                       after={"text": unit.prepared[0].text})  # fmt: skip
+    for each in unit.noted:
+        yield Proposal(step=name, action="note", ids=(each,), reason=unit.reason)
 
 
 def note_of(state: SleepState) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +13,13 @@ from numpy.typing import NDArray
 
 from spector.config import Config, SleepConfig
 from spector.kernel.contract import Curve, retained
-from spector.knowledge.induction import Extracted
 from spector.language.worth import content_density, extract_of
 from spector.layout import Category, Flag, TierCode
-from spector.providers import estimated_tokens
+from spector.providers import Fact, FactExtractor, LLMFactExtractor, estimated_tokens
 from spector.search import NO_END, Neighbours, Strengths, Surveyor
 from spector.sleep.condensing import Condenser
-from spector.sleep.state import SleepState
-from spector.write import Promotion, Unit, differences
+from spector.sleep.state import SleepState, compact
+from spector.write import ConceptRun, Promotion, Unit, differences
 
 __all__ = [
     "DAY_MS", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools", "Units",
@@ -32,6 +32,7 @@ Rows: TypeAlias = NDArray[np.void]
 Mask: TypeAlias = NDArray[np.bool_]
 
 DAY_MS: Final = 86_400_000
+_log = logging.getLogger("spector.sleep")
 #: what is in no recall by default
 _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY)
 #: changes that take a memory out of recall, and count against the limit of a day
@@ -45,8 +46,8 @@ _TIER_NAMES: Final = {code: name for name, code in _TIERS.items()}
 class Tools:
     """Parts of the write path that do a step's work in commits of their own."""
 
-    #: concepts that the first memories after an id name
-    extract_concepts: Callable[[int, int], Extracted]
+    #: concepts that the first memories after an id name, as a plan
+    concepts_after: Callable[[int, int], ConceptRun]
     #: patterns that may become concepts
     promotions: Callable[[], Iterator[Promotion]]
     neighbours: Neighbours
@@ -54,6 +55,10 @@ class Tools:
     embeds: bool = True
     #: condenses texts, if there is a model that does
     condenser: Condenser = field(default_factory=Condenser)
+    #: reads statements instead of the rules, if the caller gave one
+    fact_extractor: FactExtractor | None = None
+    #: drops the tags of sessions that are too old; how many
+    drop_expired_tags: Callable[[], int] = int
 
 
 @dataclass(slots=True)
@@ -68,8 +73,6 @@ class Night:
     named: bool = False
     #: nothing is written: what units would change is changed here only
     dry: bool = False
-    #: memories that it has made
-    made: int = 0
     #: calls of a model that are left, and that were made
     calls_left: int = 0
     calls: int = 0
@@ -78,6 +81,7 @@ class Night:
     #: a unit has changed memories since they were read
     is_outdated: bool = False
     _columns: Strengths | None = field(default=None)
+    _proposed_texts: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def sleep(self) -> SleepConfig:
@@ -93,6 +97,31 @@ class Night:
         if self._columns is None:
             self._columns = self.survey.all()
         return self._columns
+
+    @property
+    def made(self) -> int:
+        """Memories that this cycle has made so far."""
+        return int(self.state.recent.get("made", 0)) + len(self._proposed_texts)
+
+    def note_made(self, count: int) -> None:
+        """Count memories that a unit has made."""
+        if count:
+            self.state.note({"recent": {"made": int(self.state.recent.get("made", 0)) + count}})
+
+    def row(self, made: int) -> dict[str, Any]:
+        """The row of the state once a unit has made some memories."""
+        row = self.state.row()
+        if made:
+            count = int(self.state.recent.get("made", 0)) + made
+            row["recent"] = compact({**self.state.recent, "made": count})
+        return row
+
+    def proposes(self, step: str, text: str) -> bool:
+        """Whether a dry run proposes a text for the first time."""
+        if (step, text) in self._proposed_texts:
+            return False
+        self._proposed_texts.add((step, text))
+        return True
 
     def begin_step(self) -> None:
         """Have the memories read anew if an earlier step has changed some."""
@@ -141,6 +170,23 @@ class Night:
             self.calls += 1
             made = condenser.condense(task, texts, self.sleep.summary_tokens)
         return made, not made
+
+    def facts_of(self, text: str) -> tuple[Sequence[Fact] | None, bool]:
+        """What a caller's extractor reads in a text, and whether it was to and did not."""
+        extractor = self.tools.fact_extractor
+        if isinstance(extractor, LLMFactExtractor) and self.tools.condenser.has_model:
+            extractor = None  # a call for each text would leave none for themes
+        if extractor is None or self.dry:
+            return None, False
+        if self.calls_left <= 0:
+            return None, True
+        self.calls_left -= 1
+        self.calls += 1
+        try:
+            return list(extractor.extract(text)), False
+        except Exception:  # whatever a model of someone else raises, the rules go on
+            _log.warning("the fact extractor failed; the rules take its place", exc_info=True)
+            return None, True
 
     def vector_of(self, sources: Sequence[int]) -> dict[str, Any]:
         """The field of a vector for what is made of memories: their centre, where none is made."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -25,6 +26,7 @@ from spector.search import Surveyor
 from spector.sleep.cycle import LAST, Cycle, Progress, begin, named_steps, note_of
 from spector.sleep.maintenance import reflect_once
 from spector.sleep.night import Tools
+from spector.sleep.retelling import retold
 from spector.sleep.state import SleepState
 from spector.sleep.undo import undo
 from spector.tiers import TierRouter
@@ -44,7 +46,6 @@ class Sleeper:
         ensure: raises when the stores cannot be written.
         empty_caches: called with what a cycle has erased from the files.
         turn: held while a cycle runs: one at a time.
-        forget: forgets memories that a cycle made.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Sleeper:
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
         survey: Surveyor, writer: UnitWriter, tools: Tools, turn: AbstractContextManager[Any],
-        forget: Callable[[Sequence[int]], None], operations: Operations,
+        operations: Operations,
     ) -> None:
         self._calls = calls
         self._router = router
@@ -64,9 +65,18 @@ class Sleeper:
         self._writer = writer
         self._tools = tools
         self._turn = turn
-        self._forget = forget
         self._operations = operations
         self._interrupted = False
+
+    def hear_of_tags(self, drop_expired: Callable[[], int]) -> None:
+        """Have nights drop the expired tags of sessions, which are held weakly."""
+        held = weakref.WeakMethod(drop_expired)
+
+        def drop() -> int:
+            found = held()
+            return 0 if found is None else found()
+
+        self._tools = replace(self._tools, drop_expired_tags=drop)
 
     @verb
     def reflect(
@@ -149,7 +159,9 @@ class Sleeper:
         number = parse_cycle(cycle)
         self._ensure(write=True)
         with self._turn:
-            return undo(number, self._survey, self._writer, self._forget)
+            return undo(
+                number, self._survey, self._writer, partial(retold, self._survey, self._config)
+            )
 
     def interrupt(self) -> None:
         """Let a running cycle end after its unit; the next one goes on."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["SleepState"]
+__all__ = ["SleepState", "compact"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class SleepState:
         """The row of this state."""
         values = {name: getattr(self, name) for name in self.__slots__}
         for name in ("recent", "central"):
-            values[name] = json.dumps(values[name], separators=(",", ":"))
+            values[name] = compact(values[name])
         return {"one": 1, **values}
 
     def note(self, changes: Mapping[str, Any]) -> None:
@@ -56,3 +56,8 @@ class SleepState:
                 self.recent = {**self.recent, **value}
             else:
                 setattr(self, name, value)
+
+
+def compact(value: Any) -> str:
+    """JSON as the row keeps it."""
+    return json.dumps(value, separators=(",", ":"))

@@ -12,7 +12,16 @@ from spector.knowledge import Changes, KnowledgeReader
 from spector.records import ReflectReport, StepReport
 from spector.search import Strengths, Surveyor
 from spector.sleep.state import SleepState
-from spector.write import Unit, UnitWriter, text_mark, unpacked
+from spector.write import (
+    Prepared,
+    Unit,
+    UnitWriter,
+    item_mark,
+    plan_rows_back,
+    text_mark,
+    unpacked,
+    unpacked_rows,
+)
 
 __all__ = ["undo"]
 
@@ -22,11 +31,15 @@ _NO_VALUE: Final = frozenset({"why", "tier"})
 
 
 def undo(
-    cycle: int, survey: Surveyor, writer: UnitWriter, forget: Callable[[Sequence[int]], None]
+    cycle: int, survey: Surveyor, writer: UnitWriter, retold: Callable[[int], str | None]
 ) -> ReflectReport:
     """Undo the newest cycle on record, newest change first.
 
     What was changed or erased since stays as it is; the report lists it.
+
+    Args:
+        retold: how a memory that sleep made reads by what it is made of; None when only its model
+            knew.
 
     Raises:
         InvalidInputError: The cycle is not on record, or a later one is and has to be undone first.
@@ -49,10 +62,11 @@ def undo(
         )
     work = _Undo(survey, rows)
     for unit in work.units():
-        done = writer.commit(unit, None, state.row())
-        work.changed += done.changed
+        work.changed += writer.commit(unit, None, lambda made: state.row()).changed
     made = work.made()
-    forget(made)
+    writer.take_back(made, work.ended(made))
+    for unit in work.restated(retold):
+        work.changed += writer.commit(unit, None, lambda made: state.row()).changed
     for name in ("decayed_ms", "compressed_ms", "extracted_id", "abstracted_id", "recent"):
         setattr(state, name, begun[cycle][name])
     state.step, state.cursor = "", 0
@@ -82,14 +96,58 @@ class _Undo:
             kind = _kind(row)
             if waiting and (_kind(waiting[0]) != kind or len(waiting) == _BATCH
                             or any(row["record_id"] == each["record_id"] for each in waiting)):
-                yield from self._unit(waiting)
+                yield self._values(waiting)
                 waiting = []
             if kind == "packed":
                 yield from self._packed(row)
-            elif kind != "none":
+            elif kind == "rows":
+                yield Unit(decide=self._rows_back(row))
+            elif kind == "item":
+                yield Unit(decide=self._without_item(row))
+            elif kind == "value" or kind.startswith("tier"):
                 waiting.append(row)
         if waiting:
-            yield from self._unit(waiting)
+            yield self._values(waiting)
+
+    def restated(self, retold: Callable[[int], str | None]) -> Iterator[Unit]:
+        """Units that bring back words that follow from numbers and sources, as they were."""
+        first: dict[int, dict[str, int]] = {}
+        last: dict[int, dict[str, int]] = {}
+        for row in self._rows:
+            if row["what"] == "restated":
+                first.setdefault(row["record_id"], row["before"])
+                last[row["record_id"]] = row["before"]
+        for each, words in self._survey.words(first).items():
+            if text_mark(words.text) == first[each]["was"]:
+                continue
+            text = retold(each) if text_mark(words.text) == last[each]["text"] else None
+            if text is None or text_mark(text) != first[each]["was"]:
+                self.kept.add(each)
+            else:
+                yield Unit(restates=each, prepared=[Prepared(text, {})])
+
+    def _rows_back(
+        self, row: dict[str, Any]
+    ) -> Callable[[KnowledgeReader, int], Changes]:
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes, kept = plan_rows_back(reader, unpacked_rows(row["before"]["rows"]))
+            self.kept |= kept
+            return changes
+
+        return decide
+
+    def _without_item(
+        self, row: dict[str, Any]
+    ) -> Callable[[KnowledgeReader, int], Changes]:
+        """Drop an entity or an association that the cycle made, if nothing was added to it."""
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            if item_mark(reader, row["record_id"]) == row["before"]["mark"]:
+                changes.forget.add(row["record_id"])
+            return changes
+
+        return decide
 
     def made(self) -> list[int]:
         """Memories that the cycle made and that are unchanged."""
@@ -102,19 +160,21 @@ class _Undo:
         self.kept |= words.keys() - set(same)
         return sorted(same)
 
-    def _unit(self, rows: Sequence[dict[str, Any]]) -> Iterator[Unit]:
-        if rows[0]["what"] == "edge":
-            yield Unit(decide=lambda reader, now_ms: _without_edges(rows))
-            return
-        if rows[0]["what"] == "dropped":
-            yield Unit(decide=lambda reader, now_ms: _with_dropped(reader, rows))
-            return
+    def ended(self, made: Sequence[int]) -> list[int]:
+        """What these memories, which the cycle made, had superseded."""
+        return [
+            each for row in self._rows
+            if row["what"] == "made" and row["record_id"] in made
+            for each in row["before"].get("ended", ())
+        ]  # fmt: skip
+
+    def _values(self, rows: Sequence[dict[str, Any]]) -> Unit:
         values = {row["record_id"]: row["before"] for row in rows}
         tier = rows[0]["before"].get("tier")
-        yield Unit(
+        return Unit(
             ids=list(values), alter=lambda fresh: self._turned_back(fresh, values),
             to_tier=None if tier is None else tier[0],
-        )  # fmt: skip
+        )
 
     def _turned_back(self, fresh: Strengths, values: dict[int, dict[str, Any]]) -> Any:
         changed = np.zeros(len(fresh), bool)
@@ -150,12 +210,12 @@ class _Undo:
 
 def _kind(row: dict[str, Any]) -> str:
     """Changes of one kind are undone together."""
-    if row["what"] in ("cycle", "made"):
+    if row["what"] in ("rows", "item"):
+        return str(row["what"])
+    if row["what"] in ("cycle", "made", "restated", "erased"):
         return "none"
     if "packed" in row["before"]:
         return "packed"
-    if row["what"] in ("edge", "dropped"):
-        return str(row["what"])
     tier = row["before"].get("tier")
     return "value" if tier is None else f"tier {tier[0]}"
 
@@ -163,28 +223,3 @@ def _kind(row: dict[str, Any]) -> str:
 def _is(row: Any, name: str, value: Any) -> bool:
     """Whether a stored number is this one; it may have fewer digits than what was noted."""
     return bool(row[name] == row.dtype[name].type(value))
-
-
-def _with_dropped(reader: KnowledgeReader, rows: Sequence[dict[str, Any]]) -> Changes:
-    """Edges and pairs that the cycle dropped, where both ends still live."""
-    changes, values = Changes(), [row["before"] for row in rows]
-    living = reader.owners({end for each in values for end in (each["a"], each["b"])})
-    for each in values:
-        if each["a"] not in living or each["b"] not in living:
-            continue
-        if each["kind"] == "pair":
-            changes.put("link", **each)
-        else:
-            ends = {"source_id": each["a"], "target_id": each["b"]}
-            rest = {name: value for name, value in each.items() if name not in ("a", "b")}
-            changes.put("edge", **ends, **rest, note=None)
-    return changes
-
-
-def _without_edges(rows: Sequence[dict[str, Any]]) -> Changes:
-    changes = Changes()
-    for row in rows:
-        changes.drop("edge", *row["before"]["edge"])
-    return changes
-
-

@@ -20,6 +20,7 @@ from spector.write.knowledge import (
     Committed,
     ConceptExtractor,
     ConceptPromoter,
+    ConceptRun,
     Done,
     Incoming,
     KnowledgeWriter,
@@ -36,8 +37,11 @@ from spector.write.knowledge import (
     codes_of,
     cosines,
     differences,
+    item_mark,
+    plan_rows_back,
     text_mark,
     unpacked,
+    unpacked_rows,
 )
 from spector.write.reembed import reembed_store
 from spector.write.source_models import source_model
@@ -55,6 +59,7 @@ __all__ = [
     "Committed",
     "ConceptExtractor",
     "ConceptPromoter",
+    "ConceptRun",
     "Done",
     "Draft",
     "Forgetter",
@@ -81,9 +86,12 @@ __all__ = [
     "codes_of",
     "cosines",
     "differences",
+    "item_mark",
     "make_draft",
+    "plan_rows_back",
     "reembed_store",
     "source_model",
     "text_mark",
     "unpacked",
+    "unpacked_rows",
 ]

@@ -31,7 +31,9 @@ _LIFE: Final = "tests/model/test_model.py::test_a_short_life_is_as_the_model_say
 _REPLACED: Final = ("tests/store/test_scan_index_files.py::"
                     "test_compaction_replaces_the_index_and_an_empty_partition_takes_its_own_along")
 _SMALL: Final = "tests/store/test_unnoticed.py"
-_NIGHTS: Final = ("tests/sleep/test_nights.py", "tests/sleep/test_steps.py")
+_NIGHTS: Final = (
+    "tests/sleep/test_nights.py", "tests/sleep/test_steps.py", "tests/sleep/test_learning.py",
+)
 _CHECKS: Final = ("tests/store/test_invariants.py", "tests/store/test_damage.py",
                   "tests/store/test_check_sectors.py", "tests/store/test_check_beside.py",
                   "tests/store/test_hidden.py")
@@ -347,7 +349,11 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/sleep/night.py": _NIGHTS,
     "spector/sleep/protection.py": _NIGHTS,
     "spector/sleep/state.py": _NIGHTS,
+    "spector/sleep/retelling.py": _NIGHTS,
+    "spector/sleep/retiring.py": _NIGHTS,
     "spector/sleep/steps/compressing.py": _NIGHTS,
+    "spector/sleep/steps/concepts.py": _NIGHTS,
+    "spector/sleep/steps/runs.py": _NIGHTS,
     "spector/sleep/steps/gathering.py": _NIGHTS,
     "spector/sleep/steps/graph.py": _NIGHTS,
     "spector/sleep/steps/learning.py": _NIGHTS,
@@ -358,6 +364,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/sleep/steps/tiers.py": _NIGHTS,
     "spector/sleep/undo.py": _NIGHTS,
     "spector/sleep/condensing.py": ("tests/config/test_knowing_asleep.py", *_NIGHTS),
+    "spector/write/knowledge/journal.py": _NIGHTS,
     "spector/write/knowledge/units.py": _NIGHTS,
     "spector/sleep/maintenance.py": ("tests/sleep/test_damaged.py", "tests/sleep/test_compact.py"),
     "spector/store/core/strengths.py": _NIGHTS,

@@ -20,8 +20,9 @@ from spector.knowledge.induction.extraction import (
     plan_extraction,
     shared_entities,
 )
+from spector.knowledge.induction.lessons import Lesson, lessons_of, plan_lesson
 from spector.knowledge.induction.moving import plan_moved_references
-from spector.knowledge.induction.operations import Trend, trend_of
+from spector.knowledge.induction.operations import Trend, trend_of, trend_text
 from spector.knowledge.induction.promotion import (
     CAUSAL,
     OPERATIONAL,
@@ -33,6 +34,14 @@ from spector.knowledge.induction.promotion import (
     plan_promotion,
 )
 from spector.knowledge.induction.rhythms import TIME_OF_DAY, phases_of, plan_rhythms
+from spector.knowledge.induction.runs import (
+    Practice,
+    Run,
+    plan_practice,
+    practice_text,
+    practices_of,
+    runs_of,
+)
 
 __all__ = [
     "CAUSAL",
@@ -43,7 +52,10 @@ __all__ = [
     "ConceptUse",
     "Element",
     "Extracted",
+    "Lesson",
     "Named",
+    "Practice",
+    "Run",
     "Trend",
     "admitted",
     "associations_of",
@@ -53,15 +65,22 @@ __all__ = [
     "elements_among",
     "evidence_of",
     "is_same_pattern",
+    "lessons_of",
     "named_after",
     "named_in",
     "operational_candidates",
     "phases_of",
     "plan_associations",
     "plan_extraction",
+    "plan_lesson",
     "plan_moved_references",
+    "plan_practice",
     "plan_promotion",
     "plan_rhythms",
+    "practice_text",
+    "practices_of",
+    "runs_of",
     "shared_entities",
     "trend_of",
+    "trend_text",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,10 +10,11 @@ from spector.knowledge.grounding import Figure
 from spector.knowledge.induction.associations import Association
 from spector.knowledge.statistics import ENOUGH, assess
 
-__all__ = ["Trend", "trend_of"]
+__all__ = ["Trend", "trend_of", "trend_text"]
 
 _DAY_MS: Final = 86_400_000
 LEAST_R2: Final = 0.4
+_OVER_TIME: Final = " success over time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,25 @@ class Trend:
 
     def figure(self) -> Figure:
         """The statistic that says it."""
-        way = "falls" if self.slope_per_day < 0 else "rises"
-        text = (
-            f"{self.tool} success {way}: slope={self.slope_per_day:+.3f} a day, R2={self.r2:.2f}"
-            f" ({self.successes}/{self.observations} on {self.days} days)"
-        )
+        name = f"{self.tool}{_OVER_TIME}"
+        values: dict[str, float] = {
+            "slope_per_day": self.slope_per_day, "r2": self.r2, "days": self.days,
+            "successes": self.successes, "n": self.observations,
+        }  # fmt: skip
         return Figure(
-            self.name, f"{self.tool} success over time", text,
-            {"slope_per_day": self.slope_per_day, "r2": self.r2, "days": self.days,
-             "successes": self.successes, "n": self.observations}, self.observations,
+            self.name, name, trend_text(name, values), values, self.observations,
             category="pattern", domain="operations", confidence=self.r2,
-        )  # fmt: skip
+        )
+
+
+def trend_text(name: str, values: Mapping[str, float]) -> str:
+    """How the statistic of a trend reads."""
+    way = "falls" if values["slope_per_day"] < 0 else "rises"
+    return (
+        f"{name.removesuffix(_OVER_TIME)} success {way}: slope={values['slope_per_day']:+.3f} a"
+        f" day, R2={values['r2']:.2f} ({int(values['successes'])}/{int(values['n'])} on"
+        f" {int(values['days'])} days)"
+    )
 
 
 def trend_of(

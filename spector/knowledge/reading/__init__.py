@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from spector.knowledge.reading.given import statement_of, statements_of
 from spector.knowledge.reading.texts import (
     Reading,
     is_user_said,
     plan_reading,
+    read_statements,
     read_text,
     statement_of_fact,
     with_names,
 )
 
 __all__ = [
-    "Reading", "is_user_said", "plan_reading", "read_text", "statement_of_fact",
-    "with_names",
+    "Reading", "is_user_said", "plan_reading", "read_statements", "read_text", "statement_of",
+    "statement_of_fact", "statements_of", "with_names",
 ]

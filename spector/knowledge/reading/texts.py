@@ -36,7 +36,7 @@ from spector.language.words import folded
 from spector.records import MemoryRecord
 
 __all__ = [
-    "Reading", "Stated", "is_user_said", "plan_reading", "read_text",
+    "Reading", "Stated", "is_user_said", "plan_reading", "read_statements", "read_text",
     "statement_of_fact", "with_names",
 ]
 
@@ -132,6 +132,20 @@ def read_text(
     return Reading(_mentions(text, role, name, known), stated_of(statements))
 
 
+def read_statements(
+    text: str, *, role: str | None = None, speaker: str | None = None,
+    reference_ms: int | None = None, single_valued: Collection[str] = (),
+    statements: Sequence[Statement] | None = None,
+) -> Reading:
+    """The statements of a text alone; see `read_text`."""
+    if statements is None:
+        statements = extract(
+            text, speaker=None if speaker == role else speaker, role=role or "user",
+            reference_time=reference_ms, single_valued=single_valued,
+        )
+    return Reading({}, stated_of(statements))
+
+
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
     """Statements that can be kept, each once."""
     out: dict[tuple[str, ...], Stated] = {}
@@ -201,11 +215,13 @@ def plan_reading(
     *,
     now_ms: int,
     step: float,
+    first: int = 0,
 ) -> tuple[Changes, list[int | New]]:
     """What reading a memory changes, and the facts that it states.
 
     Args:
-        memory: The memory that was read; number n of the prepared texts is fact n of the reading.
+        memory: The memory that was read.
+        first: Number of the prepared text that is the first fact of the reading.
         records: Looks up facts and their sources, for who said them and when.
         step: Confidence that a further source adds to a fact.
     """
@@ -214,7 +230,7 @@ def plan_reading(
     plan_mentions(reader, changes, scope, memory.id, reading.mentions)
     facts: list[int | New] = []
     earlier: list[tuple[Statement, New]] = []
-    for n, one in enumerate(reading.facts):
+    for n, one in enumerate(reading.facts, first):
         fact = _fact_of(one, scope, memory.id)
         known = reader.facts(scope=scope, fact_key=fact.key)
         present = [row for row in known if row["holds"]]

@@ -14,7 +14,7 @@ from spector.providers import estimated_tokens
 from spector.search import Strengths
 from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
 from spector.sleep.protection import Protection
-from spector.sleep.steps.tiers import retiring
+from spector.sleep.retiring import retiring
 from spector.write import Unit
 
 __all__ = ["compress"]

@@ -13,7 +13,7 @@ from spector.layout import Category
 from spector.search import Words
 from spector.sleep.night import Night, Rows, Units
 from spector.sleep.protection import Protection
-from spector.sleep.steps.tiers import retiring
+from spector.sleep.retiring import retiring
 
 __all__ = ["forget"]
 

@@ -96,7 +96,13 @@ def emotion(night: Night, cursor: int) -> Units:
 
 
 def replay(night: Night, cursor: int) -> Units:
-    """Memories that were recalled together often, and lately: stability x1.02."""
+    """Memories that were recalled together often, and lately: stability x1.02.
+
+    The tags of sessions that are too old are dropped.
+    """
+    dropped = 0 if night.dry else night.tools.drop_expired_tags()
+    if dropped:
+        yield Unit(skipped={"expired tags dropped": dropped})
     last, least = night.state.recent.get("replayed_ms", 0), night.config.association
     with night.survey.knowledge() as reader:
         pairs = [

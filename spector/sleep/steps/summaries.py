@@ -14,13 +14,13 @@ from spector.layout import Category, TierCode
 from spector.sleep.night import DAY_MS, Night, Rows, Units
 from spector.write import Prepared, Unit
 
-__all__ = ["abstract", "summarize"]
+__all__ = ["PATTERN", "SUMMARY", "abstract", "pattern_of", "pattern_text", "summarize"]
 
 #: newest memories that a summary is made of
 _MOST_SOURCES: Final = 200
 _DERIVED: Final = 0.8
-_SUMMARY: Final = "summary:"
-_PATTERN: Final = "pattern:"
+SUMMARY: Final = "summary:"
+PATTERN: Final = "pattern:"
 #: days on which a statement must be made to be a habit
 _DAYS: Final = 3
 
@@ -38,7 +38,7 @@ def summarize(night: Night, cursor: int) -> Units:
     sleep, rows = night.sleep, night.memories.rows
     active = rows[night.is_active(rows)]
     with night.survey.knowledge() as reader:
-        known = _made_before(night, reader, _SUMMARY)
+        known = _made_before(night, reader, SUMMARY)
     dreamt = {each.id for each in known.values()}
     active = active[~np.isin(active["id"], np.array(sorted(dreamt), np.int64))]
     active = active[active["tier"] != int(TierCode.PROCEDURAL)]
@@ -51,7 +51,7 @@ def summarize(night: Night, cursor: int) -> Units:
                 continue
             mine = active[(active["user"] == user) & (active["category"] == int(category))]
             name = night.memories.users[user]
-            before = known.get((name, f"{_SUMMARY}{category.name.lower()}"))
+            before = known.get((name, f"{SUMMARY}{category.name.lower()}"))
             newest = mine[np.argsort(-mine["id"])][:_MOST_SOURCES]
             if len(mine) < sleep.summary_from or (
                 before is not None and not set(newest["id"].tolist()) - before.sources
@@ -98,7 +98,7 @@ def _summary(
     words = night.survey.words(ids)
     texts = [words[each].text for each in ids if each in words]
     text, fallback = night.summary_of(texts, "summaries")
-    kind = f"{_SUMMARY}{category.name.lower()}"
+    kind = f"{SUMMARY}{category.name.lower()}"
     if before is not None and not night.tools.embeds:
         return Unit(seen=len(ids), skipped={"no embedder": 1})
     if not text or (before is None and night.made >= night.sleep.new_memories):
@@ -147,10 +147,10 @@ def _derived(
 def abstract(night: Night, cursor: int) -> Units:
     """What a user states again and again, on different days, becomes a pattern."""
     with night.survey.knowledge() as reader:
-        known = _made_before(night, reader, _PATTERN)
+        known = _made_before(night, reader, PATTERN)
         habits = _habits(night, reader)
     for fact, sources in habits[: night.sleep.abstract_clusters]:
-        kind = f"{_PATTERN}{fact['id']}"
+        kind = f"{PATTERN}{fact['id']}"
         before = known.get((fact["scope"] or None, kind))
         if before is not None and (not set(sources) - before.sources or not night.tools.embeds):
             continue
@@ -158,7 +158,7 @@ def abstract(night: Night, cursor: int) -> Units:
         text, fallback = night.condensed(
             [words[each].text for each in sources if each in words], "abstraction"
         )
-        text = text or _habit(fact["json"], len(sources))
+        text = text or pattern_text(fact["json"], len(sources))
         fields: dict[str, Any] = {
             "tier": "semantic", "importance": night.sleep.pattern_importance,
             "category": Category.PATTERN, "user_id": fact["scope"] or None,
@@ -173,11 +173,17 @@ def abstract(night: Night, cursor: int) -> Units:
     return None
 
 
-def _habit(said: Mapping[str, Any], count: int) -> str:
-    """A habit in the words of its statement."""
+def pattern_of(kind: str) -> int:
+    """The fact that a pattern is about; 0 for anything else."""
+    number = kind.removeprefix(PATTERN) if kind.startswith(PATTERN) else ""
+    return int(number) if number.isdecimal() else 0
+
+
+def pattern_text(fact: Mapping[str, Any], count: int) -> str:
+    """How a habit reads that some memories state."""
     return (
-        f"{said['subject'].capitalize()} usually {said['predicate'].replace('_', ' ')}"
-        f" {said['object']} ({count} of {count})."
+        f"{fact['subject'].capitalize()} usually {fact['predicate'].replace('_', ' ')}"
+        f" {fact['object']} ({count} of {count})."
     )
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from spector.layout import Flag, TierCode
 from spector.search import Strengths
-from spector.sleep.night import RETIRED, Mask, Night, Rows, Units, batches, has_flag
+from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
 from spector.sleep.protection import AT_REST
-from spector.sleep.steps.learning import patterns
+from spector.sleep.retiring import retiring
+from spector.sleep.steps.concepts import patterns
 from spector.write import Unit
 
-__all__ = ["demote", "expire", "promote", "retiring"]
+__all__ = ["demote", "expire", "promote"]
 
 
 def promote(night: Night, cursor: int) -> Units:
@@ -89,37 +90,6 @@ def expire(night: Night, cursor: int) -> Units:
         return None
     yield from retiring(night, rows[ended & ~held], "ended", {"unresolved": spared["unresolved"]})
     return None
-
-
-def retiring(
-    night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int]
-) -> Iterable[Unit]:
-    """Units that make memories dormant, in their order, as far as a day's limit allows."""
-    room, chosen = night.room_to_retire(), []
-    for n, user in enumerate(rows["user"].tolist()):
-        if room.get(user, 0) > 0:
-            room[user] -= 1
-            chosen.append(n)
-    waiting = len(rows) - len(chosen)
-    skipped = _some({**spared, "limit of a day": waiting})
-    picked = rows["id"][chosen]
-    for batch in batches(picked, night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(), alter=_put_to_rest, what=RETIRED, seen=len(batch),
-            skipped=skipped, reason=why if isinstance(why, str) else "",
-            reasons={} if isinstance(why, str) else why,
-        )  # fmt: skip
-        skipped = {}
-    if skipped:
-        yield Unit(seen=waiting, skipped=skipped)
-
-
-def _put_to_rest(fresh: Strengths) -> Mask:
-    rows = fresh.rows
-    awake = ((rows["flags"] & AT_REST) == 0) & ~has_flag(rows, Flag.IMMUTABLE | Flag.PINNED)
-    rows["flags"] = np.where(awake, rows["flags"] | int(Flag.DORMANT), rows["flags"])
-    found: Mask = awake
-    return found
 
 
 def _some(counts: Mapping[str, int]) -> dict[str, int]:

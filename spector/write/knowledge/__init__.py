@@ -15,8 +15,15 @@ from spector.write.knowledge.commit import (
 from spector.write.knowledge.concepts import (
     SAME_CONCEPT,
     ConceptExtractor,
+    ConceptRun,
     codes_of,
     cosines,
+)
+from spector.write.knowledge.journal import (
+    item_mark,
+    plan_rows_back,
+    unpacked,
+    unpacked_rows,
 )
 from spector.write.knowledge.promotion import ConceptPromoter, Promoted, Promotion
 from spector.write.knowledge.rows import (
@@ -36,7 +43,6 @@ from spector.write.knowledge.units import (
     UnitWriter,
     differences,
     text_mark,
-    unpacked,
 )
 from spector.write.knowledge.use import (
     UseRecorder,
@@ -50,6 +56,7 @@ __all__ = [
     "Committed",
     "ConceptExtractor",
     "ConceptPromoter",
+    "ConceptRun",
     "Done",
     "Incoming",
     "KnowledgeWriter",
@@ -68,6 +75,9 @@ __all__ = [
     "codes_of",
     "cosines",
     "differences",
+    "item_mark",
+    "plan_rows_back",
     "text_mark",
     "unpacked",
+    "unpacked_rows",
 ]

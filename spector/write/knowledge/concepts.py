@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ from spector.write.changing import Change
 from spector.write.context import WriteContext
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared, UnpreparedError
 
-__all__ = ["SAME_CONCEPT", "ConceptExtractor", "codes_of", "cosines", "vector_field"]
+__all__ = ["SAME_CONCEPT", "ConceptExtractor", "ConceptRun", "codes_of", "cosines", "vector_field"]
 
 #: concepts of a category whose words are as alike as this are one
 SAME_CONCEPT: Final = 0.92
@@ -39,6 +40,22 @@ _NEVER_SLEPT: Final[dict[str, Any]] = {
     "extracted_id": 0, "abstracted_id": 0, "compressed_ms": 0, "tested_ms": 0, "seed": 0,
     "recent": "{}", "central": "{}",
 }  # fmt: skip
+
+
+@dataclass(slots=True)
+class ConceptRun:
+    """A run of memories that is to be taken over, in a commit of the caller."""
+
+    named: Named
+    #: names that may become concepts
+    prepared: Sequence[Prepared]
+    decide: Callable[[KnowledgeReader, int], Changes] | None = None
+    #: concepts that were there, and those of them that are reinforced: ``decide`` fills them
+    known: list[int] = field(default_factory=list)
+    met: list[int] = field(default_factory=list)
+    left_out: int = 0
+    #: a concept has gone since it was planned: nothing was decided
+    is_stale: bool = False
 
 
 class ConceptExtractor:
@@ -97,7 +114,20 @@ class ConceptExtractor:
                 continue
         return self._commit(named, keep_cursor)
 
-    def _commit(self, named: Named, keep_cursor: bool) -> Extracted:
+    def concepts_after(self, after_id: int, limit: int) -> ConceptRun:
+        """The same as a plan for a caller who commits it; `extract_concepts` says what it holds."""
+        sleep = self._parts.config.sleep
+        with self._read() as reader:
+            named = named_after(
+                reader, after_id, limit, entity_memories=sleep.promote_entity_memories,
+                entity_sessions=sleep.promote_entity_sessions,
+            )
+        if not (named.elements or named.episodes):
+            return ConceptRun(named, ())
+        return self._run(named)
+
+    def _run(self, named: Named) -> ConceptRun:
+        """What taking over a run takes: texts with their vectors, and the decision."""
         with self._read() as reader:
             fresh = [each for each in named.elements if concept_of(reader, each) is None]
             vectors = self._vectors([named.elements[each][0] for each in fresh])
@@ -114,35 +144,46 @@ class ConceptExtractor:
             ))
             for n, each in enumerate(fresh)
         ]  # fmt: skip
-        knowledge = self._parts.config.knowledge
-        wake: list[tuple[int, Change]] = []
-        answer: list[Extracted] = []
-        chosen: dict[Element, int | None] = {}
+        run, knowledge = ConceptRun(named, prepared), self._parts.config.knowledge
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            gone = [each for each in named.elements
-                    if each not in places and concept_of(reader, each) is None]  # fmt: skip
-            if gone:
-                raise UnpreparedError
-            changes, found, left_out = plan_extraction(
+            run.is_stale = any(
+                each not in places and concept_of(reader, each) is None for each in named.elements
+            )
+            if run.is_stale:
+                return Changes()
+            changes, found, run.left_out = plan_extraction(
                 reader, named, now_ms, places=places, alike=alike, room=room,
                 rate=knowledge.association_rate, most_references=knowledge.max_refs,
             )
-            chosen.clear()
-            chosen.update(found)
-            known = {each for each in found.values() if each is not None}
-            wake[:] = [(each, _wake) for each in sorted(known)]
+            run.known[:] = sorted({each for each in found.values() if each is not None})
+            if changes:
+                touched = {row.get("id") or row.get("a") for _, row in changes.puts}
+                run.met[:] = [each for each in run.known if each in touched]
+            return changes
+
+        run.decide = decide
+        return run
+
+    def _commit(self, named: Named, keep_cursor: bool) -> Extracted:
+        run, wake = self._run(named), list[tuple[int, Change]]()
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            assert run.decide is not None
+            changes = run.decide(reader, now_ms)
+            if run.is_stale:
+                raise UnpreparedError
+            wake[:] = [(each, _wake) for each in run.known]
             state = (reader.sleep_state() or _NEVER_SLEPT) if keep_cursor else None
             if changes and state is not None and state["extracted_id"] < named.last_id:
                 changes.put("sleep_state", **(state | {"extracted_id": named.last_id}))
-            answer[:] = [Extracted(named.last_id, named.memories, tuple(known), (), left_out)]
             return changes
 
-        done = self._knowledge.commit(decide, prepared, strengthen=wake)
+        done = self._knowledge.commit(decide, run.prepared, strengthen=wake)
         made = {record.id for record in done.records.values()}
         return Extracted(
-            named.last_id, named.memories, tuple(sorted({*answer[0].concepts, *made})),
-            tuple(sorted(made)), answer[0].left_out,
+            named.last_id, named.memories, tuple(sorted({*run.known, *made})),
+            tuple(sorted(made)), run.left_out,
         )
 
     @managed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.clock import to_ms
+from spector.errors import SupersededRecordError, UnknownRecordError
 from spector.knowledge import Changes, KnowledgeReader, New
 from spector.layout import MUTABLE_DTYPE, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord
@@ -23,9 +23,10 @@ from spector.tiers import TierStore
 from spector.write.context import WriteContext
 from spector.write.drafts import reseal
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared
+from spector.write.knowledge.journal import changed_rows, made_items, packed, packed_rows
 from spector.write.row_state import current_bytes, with_flag
 
-__all__ = ["Done", "Unit", "UnitWriter", "differences", "packed", "text_mark", "unpacked"]
+__all__ = ["Done", "Unit", "UnitWriter", "differences", "text_mark"]
 
 #: changes rows in place; which of them it has changed
 Alter = Callable[[Strengths], NDArray[np.bool_]]
@@ -39,7 +40,8 @@ class Unit:
     Attributes:
         cursor: of the step once it is done.
         what: what becomes of ``ids``, as the record of changes names it.
-        ids: memories that ``alter`` may change. reasons: why, of those that have one of their own.
+        ids: memories that ``alter`` may change; ``decide`` may fill it.
+        reasons: why, of those that have one of their own.
         to_tier: they also move to this tier, under their ids.
         packed: the values before are kept together: too many change for a row each.
         prepared: texts that ``decide`` makes memories of.
@@ -66,9 +68,8 @@ class Unit:
     kinds: Mapping[int, str] = field(default_factory=dict)
     #: a memory whose words become those of the first prepared text, instead of a new memory
     restates: int | None = None
-    #: memories that a part of the write path has changed or made for it, in commits of its own
+    #: memories of whose knowledge rows change; ``decide`` may fill it
     noted: Sequence[int] = ()
-    made_before: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,35 +90,38 @@ class UnitWriter:
 
     Args:
         restate: brings a memory to other words and rows, in one commit.
+        forget: forgets memories, but for protected ones. reinstate: has an ended one hold again.
     """
 
     def __init__(
         self, parts: WriteContext, knowledge: KnowledgeWriter, *,
         restate: Callable[[int, str, Changes], None],
+        forget: Callable[[Sequence[int]], object], reinstate: Callable[[int], object],
     ) -> None:
         self._parts = parts
         self._knowledge = knowledge
         self._restate = restate
+        self._forget = forget
+        self._reinstate = reinstate
 
     def commit(
-        self, unit: Unit, cycle: int | None, state: Mapping[str, Any],
+        self, unit: Unit, cycle: int | None, state: Callable[[int], Mapping[str, Any]],
         note: Mapping[str, Any] | None = None,
     ) -> Done:
         """Commit what a unit changes, what it was before, and where sleep has come to.
 
         Args:
             cycle: under which number what was before is kept; None keeps nothing.
-            state: the row of sleep as it is once the unit is done.
+            state: the row of sleep as it is once the unit is done, by how many memories it makes.
             note: what the record says of a cycle that begins with this change.
         """
-        store, alter = self._parts.router.durable_store(), unit.alter
-        work = _Work(self._parts, store, unit)
+        work = _Work(self._parts, self._parts.router.durable_store(), unit)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes() if unit.decide is None else unit.decide(reader, now_ms)
-            if alter is not None and unit.ids:
-                work.look(alter)
-            if changes or work.ids or unit.made_before:
+            if unit.alter is not None and unit.ids:
+                work.look(unit.alter)
+            if changes or work.ids or (unit.restates is not None and unit.decide is None):
                 if cycle is not None:
                     ordinal = reader.last_ordinal(cycle) + 1
                     if note is not None:
@@ -125,28 +129,37 @@ class UnitWriter:
                         ordinal += 1
                     work.note(changes, cycle, ordinal, reader)
                 work.is_committed = True
-                changes.put("sleep_state", **state)
+                changes.put("sleep_state", **state(len(changes.store)))
             return changes
 
         if unit.restates is not None:
-            return self._restated(unit, decide)
+            return self._restated(unit, decide, work)
         made = self._knowledge.commit(decide, unit.prepared, also=work.stage, counts=False)
         if unit.to_tier is not None and work.ids:
             self._parts.speakers.forget()
-        changed = dict.fromkeys([*work.ids, *unit.noted, *unit.made_before])
+        changed = dict.fromkeys([*work.ids, *(unit.noted if work.is_committed else ())])
         return Done(tuple(changed), tuple(made.records.values()), work.is_committed)
 
-    def _restated(self, unit: Unit, decide: Callable[[KnowledgeReader, int], Changes]) -> Done:
+    def _restated(
+        self, unit: Unit, decide: Callable[[KnowledgeReader, int], Changes], work: _Work
+    ) -> Done:
         """Bring a memory to other words and rows, in one commit."""
         assert unit.restates is not None
         catalog = self._parts.router.durable_store().catalog
         with self._parts.exclusive():
             with catalog.latest() as db:
                 changes = decide(KnowledgeReader(db, catalog.path), self._parts.clock.now_ms())
-            if not changes:
+            if not work.is_committed:
                 return Done()
             self._restate(unit.restates, unit.prepared[0].text, changes)
         return Done((unit.restates,), (), True)
+
+    def take_back(self, made: Sequence[int], ended: Sequence[int]) -> None:
+        """Forget what a cycle made, and have what that superseded hold again."""
+        self._forget(made)
+        for each in ended:
+            with contextlib.suppress(UnknownRecordError, SupersededRecordError):
+                self._reinstate(each)
 
     def put_state(
         self, state: Mapping[str, Any], *, drop_before: int = 0, drop: int | None = None
@@ -220,28 +233,33 @@ class _Work:
                 changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=each,
                             what=kind, before=compact_json(values))  # fmt: skip
                 ordinal += 1
-        for n in changes.store:
-            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=New(n),
-                        what="made", before=compact_json(
-                            {"text": text_mark(self._unit.prepared[n].text)}
-                        ))  # fmt: skip
+        for which, before in self._rows_of(changes, reader):
+            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=which[1],
+                        what=which[0], before=compact_json(before))  # fmt: skip
             ordinal += 1
-        made = self._parts.finder
-        for each in self._unit.made_before:
-            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=each, what="made",
-                        before=compact_json({"text": text_mark(made.get(each).text)}))  # fmt: skip
-            ordinal += 1
-        for values in _dropped(changes, reader):
-            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=values["a"],
-                        what="dropped", before=compact_json(values))  # fmt: skip
-            ordinal += 1
-        for table, row in list(changes.puts):
-            if table.name == "edge" and not isinstance(row["source_id"], New):
-                key = [row["source_id"], row["kind"], row["target_id"]]
-                if not any(isinstance(each, New) for each in key):
-                    changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=key[0],
-                                what="edge", before=compact_json({"edge": key}))  # fmt: skip
-                    ordinal += 1
+
+    def _rows_of(
+        self, changes: Changes, reader: KnowledgeReader
+    ) -> list[tuple[tuple[str, int | New | None], dict[str, Any]]]:
+        """What is made, restated and changed beside the strengths, for the record of a cycle."""
+        out: list[tuple[tuple[str, int | New | None], dict[str, Any]]] = []
+        rows = changed_rows(changes, reader)
+        if rows:
+            out.append((("rows", None), packed_rows(rows)))
+        out += [
+            (("made", New(n)), {
+                "text": text_mark(self._unit.prepared[n].text),
+                **({"ended": list(gone)} if (gone := changes.supersedes.get(New(n))) else {}),
+            })
+            for n in changes.store
+        ]  # fmt: skip
+        out += [(("item", which), {"mark": mark}) for which, mark in made_items(changes)]
+        if (which := self._unit.restates) is not None:
+            out.append((("restated", which), {
+                "was": text_mark(self._parts.finder.get(which).text),
+                "text": text_mark(self._unit.prepared[0].text),
+            }))  # fmt: skip
+        return out
 
     def stage(self, tx: Transaction) -> None:
         """Stage the changes of memories in the transaction of the unit."""
@@ -275,29 +293,6 @@ class _Work:
             catalog_rows.update_row(tx.connection, row, after)
 
 
-def _dropped(changes: Changes, reader: KnowledgeReader) -> list[dict[str, Any]]:
-    """Edges and pairs that a unit drops, as numbers and names of kinds; notes are not kept."""
-    edges = [key for table, key in changes.drops if table.name == "edge"]
-    known = reader.edges({key[0] for key in edges}, direction="out") if edges else []
-    wanted = {tuple(key) for key in edges}
-    out: list[dict[str, Any]] = [
-        {
-            "a": each.source, "kind": each.kind, "b": each.target, "weight": each.weight,
-            "confidence": each.confidence, "origin": each.origin,
-            "created_ms": 0 if each.created_at is None else to_ms(each.created_at),
-        }
-        for each in known if (each.source, each.kind, each.target) in wanted
-    ]  # fmt: skip
-    pairs = [key for table, key in changes.drops if table.name == "link" and key[1] == "pair"]
-    rows = reader.links("pair", a={key[0] for key in pairs}) if pairs else []
-    wanted = {(key[0], key[2]) for key in pairs}
-    out += [
-        {"a": row["a"], "kind": "pair", "b": row["b"], "n": row["n"], "t_ms": row["t_ms"]}
-        for row in rows if (row["a"], row["b"]) in wanted
-    ]
-    return out
-
-
 def _begin(changes: Changes, cycle: int, ordinal: int, note: Mapping[str, Any]) -> None:
     """Add the row that says where sleep was before a cycle."""
     changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=None, what="cycle",
@@ -320,33 +315,3 @@ def text_mark(text: str) -> int:
 def _copy(row: Row, block: bytes) -> Row:
     names = [each for each in row.__slots__ if each != "mutable"]
     return Row(**{name: getattr(row, name) for name in names}, mutable=block)
-
-
-#: fields of a header that many memories change at once
-_PACKED: Final = np.dtype([
-    ("id", "<i8"), ("stability", "<f4"), ("stability_after", "<f4"), ("utility", "<f4"),
-    ("utility_after", "<f4"),
-])  # fmt: skip
-
-
-def packed(before: NDArray[np.void], after: NDArray[np.void]) -> dict[str, str]:
-    """Stabilities and utilities of many memories, before and after, as text."""
-    rows = np.zeros(len(before), _PACKED)
-    rows["id"] = before["id"]
-    rows["stability"], rows["stability_after"] = before["stability_days"], after["stability_days"]
-    rows["utility"], rows["utility_after"] = before["utility"], after["utility"]
-    columns = b"".join(rows[name].tobytes() for name in _PACKED.names or ())
-    return {"packed": base64.b85encode(zlib.compress(columns, 6)).decode("ascii")}
-
-
-def unpacked(text: str) -> NDArray[np.void]:
-    """What `packed` made, as rows of id, stability and utility, before and after."""
-    raw = zlib.decompress(base64.b85decode(text))
-    count = len(raw) // _PACKED.itemsize
-    rows, at = np.zeros(count, _PACKED), 0
-    for name in _PACKED.names or ():
-        kind = _PACKED[name]
-        rows[name] = np.frombuffer(raw, kind, count, at)
-        at += count * kind.itemsize
-    return rows
-

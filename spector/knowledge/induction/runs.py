@@ -1,0 +1,264 @@
+"""Runs: what was done with tools for a goal, in which order, and how it ended.
+
+A run is the episodes with a tool that share a `run_id`; without one, those of a session that follow
+one another with the same goal. What worked twice in the same order is a procedure.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.procedures import (
+    ProcedureToAdd,
+    learned_procedure,
+    plan_procedure,
+    procedure_text,
+    tools_of,
+)
+from spector.knowledge.reader import KnowledgeReader
+from spector.knowledge.statistics import running_rate
+from spector.language.words import concept_key, normalized_tokens
+from spector.store.payloads import encode
+
+__all__ = [
+    "MOST_EVIDENCE", "MOST_GOAL", "REPEATED", "Practice", "Run", "once", "plan_practice",
+    "practice_text", "practices_of", "put_origin", "runs_of",
+]
+
+#: runs of the same tools from which they are a procedure, or a warning
+REPEATED: Final = 2
+#: tools of a procedure at least: one alone says nothing of an order
+_LEAST_TOOLS: Final = 2
+#: episodes that a procedure or a warning names as its evidence
+MOST_EVIDENCE: Final = 200
+MOST_GOAL: Final = 200
+#: goals of its runs that a procedure names
+_MOST_GOALS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run; the newest of its episodes says how it ended."""
+
+    scope: str
+    #: (id, details) by time
+    episodes: tuple[tuple[int, Mapping[str, Any]], ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(each for each, _ in self.episodes)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it called, each row of the same one once."""
+        return once(values["tool"] for _, values in self.episodes)
+
+    @property
+    def worked(self) -> tuple[str, ...]:
+        """The same without the attempts that failed."""
+        return once(v["tool"] for _, v in self.episodes if v["success"] is not False)
+
+    @property
+    def success(self) -> bool | None:
+        outcome: bool | None = self.episodes[-1][1]["success"]
+        return outcome
+
+    @property
+    def goal(self) -> str:
+        """What it was for, as it was named last; "" if it has none."""
+        goals = (values["goal"] for _, values in reversed(self.episodes) if values["goal"])
+        return " ".join(str(next(goals, "")).split())
+
+
+def once(tools: Iterable[str]) -> tuple[str, ...]:
+    """Tools in their order, each row of the same one once."""
+    return tuple(each for each, _ in itertools.groupby(tools))
+
+
+def runs_of(reader: KnowledgeReader, episodes: Mapping[int, Mapping[str, Any]]) -> list[Run]:
+    """The runs of episodes, by the time of their ends.
+
+    Args:
+        episodes: memory -> the fields of its payload ``episode``.
+    """
+    known = {each: values for each, values in episodes.items() if values["tool"]}
+    owners = reader.owners(list(known))
+    groups: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for each in sorted(owners, key=lambda each: (owners[each].event_ms, each)):
+        scope, session, run = owners[each].scope, owners[each].session, known[each]["run_id"]
+        if run is not None or session is not None:
+            groups[scope, session if run is None else None, run].append(each)
+    out = []
+    for (scope, _, run), ids in groups.items():
+        parts = [ids] if run is not None else _by_goal(ids, known)
+        out += [Run(scope, tuple((each, known[each]) for each in part)) for part in parts]
+    return sorted(out, key=lambda run: (owners[run.ids[-1]].event_ms, run.ids))
+
+
+def _by_goal(
+    ids: Sequence[int], known: Mapping[int, Mapping[str, Any]]
+) -> list[list[int]]:
+    """Episodes of a session, cut where the goal changes; one without a goal belongs to the run."""
+    out: list[list[int]] = []
+    goal = ""
+    for each in ids:
+        own = concept_key(known[each]["goal"] or "")
+        if not out or (own and goal and own != goal):
+            out.append([])
+            goal = ""
+        goal = own or goal
+        out[-1].append(each)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """A sequence of tools that worked repeatedly, and every run of it."""
+
+    scope: str
+    tools: tuple[str, ...]
+    runs: tuple[Run, ...]
+    #: runs of these tools that failed
+    failed: tuple[Run, ...]
+    #: the procedure that says so already
+    known: int | None = None
+
+    @property
+    def evidence(self) -> tuple[int, ...]:
+        """The episodes of its runs, the newest ones."""
+        ids = [each for run in (*self.runs, *self.failed) for each in run.ids]
+        return tuple(sorted(dict.fromkeys(ids))[-MOST_EVIDENCE:])
+
+    def draft(self) -> ProcedureToAdd:
+        """The procedure of the newest run, with the goals of all."""
+        newest = self.runs[-1]
+        done: list[tuple[int, Mapping[str, Any]]] = []
+        for each in newest.episodes:
+            if each[1]["success"] is not False and (
+                not done or done[-1][1]["tool"] != each[1]["tool"]
+            ):
+                done.append(each)
+        found = learned_procedure([*done[:-1], newest.episodes[-1]], self.scope)
+        assert found is not None, "a practice ends in success"
+        goals = {concept_key(run.goal): run.goal for run in reversed(self.runs) if run.goal}
+        goals.pop(concept_key(newest.goal), None)
+        words = [
+            token for text in (*(run.goal for run in self.runs), *self.tools)
+            for token in normalized_tokens(text)
+        ]
+        return ProcedureToAdd(
+            name=found.name[:MOST_GOAL].strip(), steps=found.steps, scope=self.scope,
+            description="\n".join(goal[:MOST_GOAL] for goal in list(goals.values())[:_MOST_GOALS]),
+            triggers=tuple(dict.fromkeys(words))[:64], evidence=self.evidence,
+        )  # fmt: skip
+
+
+def practices_of(
+    reader: KnowledgeReader, runs: Sequence[Run], fresh: Collection[int]
+) -> list[Practice]:
+    """Sequences of two tools or more that worked at least twice, where a run is fresh.
+
+    A procedure of a caller that calls the same tools is left to the caller.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], list[Run]] = defaultdict(list)
+    failed: dict[tuple[str, tuple[str, ...]], list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.success is True and len(run.worked) >= _LEAST_TOOLS:
+            groups[run.scope, run.worked].append(run)
+        elif run.success is False:
+            failed[run.scope, run.tools].append(run)
+    procedures = reader.all_payloads("procedure") if groups else {}
+    owners = reader.owners(list(procedures))
+    dreamt = _dreamt(reader, procedures)
+    known: dict[tuple[str, tuple[str, ...]], int] = {}
+    for each, values in sorted(procedures.items()):
+        if each in owners:
+            known.setdefault((owners[each].scope, once(tools_of(values["steps"]))), each)
+    out = []
+    for key, worked in groups.items():
+        old = known.get(key)
+        every = {each for run in (*worked, *failed[key]) for each in run.ids}
+        if len(worked) < REPEATED or not every & set(fresh) or (
+            old is not None and old not in dreamt
+        ):
+            continue
+        out.append(Practice(*key, tuple(worked), tuple(failed[key]), old))
+    return out
+
+
+def _dreamt(reader: KnowledgeReader, ids: Collection[int]) -> set[int]:
+    """Those that sleep has made."""
+    observed = reader.payloads(ids, "observed") if ids else {}
+    return {each for each, known in observed.items() if known["write_source"] == "dream"}
+
+
+def plan_practice(
+    reader: KnowledgeReader, practice: Practice, now_ms: int
+) -> Changes:
+    """What a practice changes: a draft, or one more execution of the one that is there."""
+    known = practice.known
+    if known is None:
+        changes = plan_procedure(practice.draft(), now_ms=now_ms)
+        _put_counts(changes, practice, now_ms)
+        put_origin(changes, "practice")
+        return changes
+    changes = Changes()
+    values = reader.payloads([known], "procedure").get(known)
+    if values is None:
+        return changes
+    named = {e.target for e in reader.edges([known], direction="out", kinds=["derived_from"])}
+    living = reader.living(practice.evidence)
+    fresh = [
+        (run, success)
+        for runs, success in ((practice.runs, True), (practice.failed, False)) for run in runs
+        if not named & set(run.ids) and living >= set(run.ids)
+    ]
+    rate, count = values["success_rate"], values["execution_count"]
+    for run, success in sorted(fresh, key=lambda each: each[0].ids):
+        count += 1
+        rate = running_rate(rate, count, success)
+        for each in run.ids:
+            changes.put("edge", **_derived(known, each, now_ms))
+    if fresh:
+        changed = {"success_rate": min(1.0, max(0.0, rate)), "execution_count": count,
+                   "last_used_ms": now_ms}  # fmt: skip
+        text = encode("procedure", {**values, **changed})
+        changes.put("payload", id=known, sort="procedure", json=text)
+    return changes
+
+
+def _put_counts(changes: Changes, practice: Practice, now_ms: int) -> None:
+    """Have the draft say how often it was seen."""
+    good, bad = len(practice.runs), len(practice.failed)
+    given = practice.draft()
+    values = {
+        "name": given.name, "description": given.description, "status": "draft",
+        "steps": [each.to_dict() for each in given.steps], "success_rate": good / (good + bad),
+        "execution_count": good + bad, "last_used_ms": now_ms,
+    }  # fmt: skip
+    changes.put("payload", id=New(0), sort="procedure", json=encode("procedure", values))
+
+
+def put_origin(changes: Changes, kind: str) -> None:
+    """Have memory 0 say that sleep made it, and of which kind it is."""
+    changes.put("payload", id=New(0), sort="observed", json=encode("observed", {
+        "write_source": "dream", "data_source": "system", "kind": kind,
+    }))  # fmt: skip
+
+
+def _derived(made: int | New, source: int, now_ms: int) -> dict[str, Any]:
+    return {
+        "source_id": made, "kind": "derived_from", "target_id": source, "weight": 0.8,
+        "confidence": 0.8, "origin": "runs", "created_ms": now_ms, "note": None,
+    }  # fmt: skip
+
+
+def practice_text(practice: Practice) -> str:
+    """The words of the draft of a practice."""
+    given = practice.draft()
+    return procedure_text(given.name, given.description, given.steps)

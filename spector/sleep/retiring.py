@@ -1,0 +1,48 @@
+"""Puts memories to rest in the order of a step, as far as the limit of a day allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from spector.layout import Flag
+from spector.search import Strengths
+from spector.sleep.night import RETIRED, Mask, Night, Rows, batches, has_flag
+from spector.sleep.protection import AT_REST
+from spector.write import Unit
+
+__all__ = ["retiring"]
+
+
+def retiring(
+    night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int]
+) -> Iterable[Unit]:
+    """Units that make memories dormant, in their order, as far as a day's limit allows."""
+    room, chosen = night.room_to_retire(), []
+    for n, user in enumerate(rows["user"].tolist()):
+        if room.get(user, 0) > 0:
+            room[user] -= 1
+            chosen.append(n)
+    waiting = len(rows) - len(chosen)
+    skipped = {
+        name: count for name, count in {**spared, "limit of a day": waiting}.items() if count
+    }
+    picked = rows["id"][chosen]
+    for batch in batches(picked, night.sleep.batch_records):
+        yield Unit(
+            ids=batch.tolist(), alter=_put_to_rest, what=RETIRED, seen=len(batch),
+            skipped=skipped, reason=why if isinstance(why, str) else "",
+            reasons={} if isinstance(why, str) else why,
+        )  # fmt: skip
+        skipped = {}
+    if skipped:
+        yield Unit(seen=waiting, skipped=skipped)
+
+
+def _put_to_rest(fresh: Strengths) -> Mask:
+    rows = fresh.rows
+    awake = ((rows["flags"] & AT_REST) == 0) & ~has_flag(rows, Flag.IMMUTABLE | Flag.PINNED)
+    rows["flags"] = np.where(awake, rows["flags"] | int(Flag.DORMANT), rows["flags"])
+    found: Mask = awake
+    return found
