@@ -15,6 +15,7 @@ import spector
 from bench.cognition import feelings, formation, observed, train_entities
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.score import Score
+from bench.cognition.speed import speed_rows
 from bench.cognition.statements import carb, data
 from bench.cognition.updates import update_rows
 from bench.data import NOW
@@ -162,4 +163,5 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
     10: triples, 11: changed_facts,
     13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
+    23: speed_rows,
 }  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spector.config import ObserveConfig
 from spector.errors import LLMError
 from spector.knowledge import entity_uri
-from spector.knowledge.reading import Reading, read_text
+from spector.knowledge.reading import Reading, names_in, read_text
 from spector.language.emotion import emotion_in, load_head
 from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement
@@ -27,26 +27,27 @@ from spector.language.observing import (
     kind_of_filter,
     parts_of,
 )
-from spector.language.statements import USERS
 from spector.language.tables import in_languages
 from spector.language.words import plain
 from spector.layout import Category
 from spector.observe.gate import Incoming, Wording, is_event
+from spector.observe.jobs import Analysis, Unit
 from spector.observe.messages import Message
 from spector.observe.models import FormedByModel, Models
-from spector.observe.resolving import moved_back, resolved, shortened, without_questions
-from spector.records import Density, Emotion, Note, Reference
+from spector.observe.resolving import (
+    moved_back,
+    resolved,
+    shortened,
+    speaker_key,
+    to_name,
+    without_questions,
+)
+from spector.records import Density, Reference
 
-__all__ = ["Analysis", "Analyst", "Unit"]
+__all__ = ["Analyst"]
 
 #: whose wish to have something remembered counts
 _OF_ORDERS: Final = frozenset(("user_message", "system"))
-#: trust in an origin
-_TRUST: Final = {
-    "user_message": 0.9, "tool": 0.8, "document": 0.7, "assistant_message": 0.6,
-    "federation": 0.5, "system": 0.9,
-}  # fmt: skip
-_HEDGED: Final = 0.7
 _CATEGORIES: Final = {
     "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
     "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
@@ -60,56 +61,6 @@ _SEVERAL: Final = 2
 _SILENT: Final = frozenset(
     ("length", "system_content", "prompt_injection", "xml_block", "code", "echo")
 )
-
-
-@dataclass(slots=True, kw_only=True)
-class Unit:
-    """One statement of a message that may become a memory."""
-
-    text: str
-    said: str
-    #: the words before a rewriting, where there was one
-    raw: str | None = None
-    notes: tuple[Note, ...] = ()
-    references: tuple[Reference, ...] = ()
-    valid_until_ms: int | None = None
-    category: Category = Category.OTHER
-    reading: Reading
-    incoming: Incoming
-
-    @property
-    def entities(self) -> tuple[str, ...]:
-        """The entities that it names, as URIs."""
-        return tuple(entity_uri(name, kind) for name, kind in self.reading.mentions)
-
-
-@dataclass(slots=True, kw_only=True)
-class Analysis:
-    """What is known of a message before any memory is looked at."""
-
-    message: Message
-    event_ms: int
-    filter: str | None = None
-    kind: str = "other"
-    class_confidence: float = 0.0
-    density: Density | None = None
-    category: Category = Category.OTHER
-    entities: tuple[str, ...] = ()
-    emotion: Emotion = field(default_factory=Emotion)
-    alarm: float = 0.0
-    is_hedged: bool = False
-    #: a user asks that it be remembered, or says how to answer
-    is_asked: bool = False
-    quarantined: bool = False
-    units: list[Unit] = field(default_factory=list)
-    fallbacks: list[str] = field(default_factory=list)
-    #: who has been named, for the message after it
-    referents: Referents = field(default_factory=Referents)
-
-    @property
-    def confidence(self) -> float:
-        """Trust in the origin, less under a hedge."""
-        return _TRUST[self.message.data_source] * (_HEDGED if self.is_hedged else 1.0)
 
 
 class Analyst:
@@ -137,18 +88,20 @@ class Analyst:
         It is read as one of the languages of the configuration.
 
         Args:
+            referents: who was named before; None where no session goes on, which needs no one.
             is_echo: a context of the session has quoted it.
             force: no filter stops it.
             statements: what a model of the caller's found.
         """
         return in_languages(self._config.language, lambda: self._analysis(
-            message, event_ms, referents or Referents(), is_echo, force, single_valued, statements
+            message, event_ms, referents, is_echo, force, single_valued, statements
         ))  # fmt: skip
 
     def _analysis(
-        self, message: Message, event_ms: int, known: Referents, is_echo: bool, force: bool,
-        single_valued: Collection[str], statements: Sequence[Statement] | None,
+        self, message: Message, event_ms: int, referents: Referents | None, is_echo: bool,
+        force: bool, single_valued: Collection[str], statements: Sequence[Statement] | None,
     ) -> Analysis:
+        known = referents or Referents()
         out = Analysis(message=message, event_ms=event_ms, referents=known)
         passes = force or message.is_call
         stopped = None if passes else self._filter(message.text, is_echo=is_echo)
@@ -156,17 +109,31 @@ class Analyst:
             out.kind, out.quarantined, stopped = "injection", True, None
         if stopped is not None:
             out.filter, out.kind = stopped, kind_of_filter(stopped)
-            if stopped not in _SILENT:
+            if referents is not None and stopped not in _SILENT:
                 out.referents = known.after(message.text, speaker=message.speaker)
             return out
         self._describe(out, single_valued, statements)
         if out.filter is None or passes:
             out.filter = None
             out.units = self._units(out, known, single_valued, statements)
-            named = dict.fromkeys(each for unit in out.units for each in unit.entities)
-            out.entities = tuple(named)[: self._config.max_entities] or out.entities
-        out.referents = known.after(message.text, speaker=message.speaker)
+        if referents is not None:
+            out.referents = known.after(message.text, speaker=message.speaker)
         return out
+
+    def name(self, analyses: Sequence[Analysis]) -> None:
+        """Have the trained head look for names in all statements, in one call of the model."""
+        pending = [
+            (analysis, unit, text) for analysis in analyses for unit, text in analysis.unnamed
+        ]
+        found = names_in(
+            [to_name(text, analysis.message) for analysis, _, text in pending], self._vectors
+        )
+        for (_, unit, _), own in zip(pending, found, strict=True):
+            unit.reading = replace(unit.reading, mentions=self._fewest(own))
+        for each in analyses:
+            each.unnamed.clear()
+            named = dict.fromkeys(entity for unit in each.units for entity in unit.entities)
+            each.entities = tuple(named)[: self._config.max_entities] or each.entities
 
     def feel_again(self, analysis: Analysis, vector: NDArray[np.float32]) -> None:
         """Let the head judge the feeling of a message whose only statement has this vector.
@@ -197,7 +164,7 @@ class Analyst:
     ) -> None:
         """Class, feeling, names and density of the whole message."""
         message, config = out.message, self._config
-        reading = self._read(out, message.text, (), single_valued, statements, by_rules=True)
+        reading = self._read(out, message.text, (), single_valued, statements)[0]
         named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
         found: Classified = classify(message.text, entities=len(named))
         out.class_confidence = found.confidence
@@ -276,6 +243,7 @@ class Analyst:
             if until is not None and until > out.event_ms:
                 whole = replace(whole, plan=found.plan, valid_until_ms=until)
             unit = self._unit(out, whole, single_valued, None)
+            self.name([out])  # the rules and the head first, the model's names beside them
             mentions = dict(unit.reading.mentions)
             for name, kind in found.entities:
                 if name in part and len(mentions) < config.max_entities and not any(
@@ -296,7 +264,7 @@ class Analyst:
         own = None if statements is None else [
             each for each in statements if formed.start <= each.span[0] < formed.end
         ]
-        reading = self._read(
+        reading, read = self._read(
             out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
         )
         text, raw = formed.text, None
@@ -307,7 +275,7 @@ class Analyst:
         category = self._category(out.kind, formed.said, out.event_ms, reading)
         if formed.plan:
             category = Category.PLAN
-        return Unit(
+        unit = Unit(
             text=text, said=formed.said, raw=raw if self._config.keep_raw else None,
             notes=formed.notes if raw is None else (), references=formed.references,
             valid_until_ms=until, category=category if given is None else given, reading=reading,
@@ -319,6 +287,8 @@ class Analyst:
                 valid_until_ms=until,
             ),
         )  # fmt: skip
+        out.unnamed.append((unit, read))
+        return unit
 
     def _is_all_plan(self, formed: Formed, message: Message) -> bool:
         """Whether each sentence of a plan that says something is one: what else it says does not
@@ -344,31 +314,34 @@ class Analyst:
     def _read(
         self, out: Analysis, said: str, references: Sequence[Reference],
         single_valued: Collection[str], statements: Sequence[Statement] | None, start: int = 0,
-        subject: str = "", *, by_rules: bool = False,
-    ) -> Reading:
-        """Names and statements of a text without its questions, references resolved.
+        subject: str = "",
+    ) -> tuple[Reading, str]:
+        """Names and statements of a text without its questions, and the text as it was read.
 
-        Args:
-            by_rules: the trained head is not asked: most messages are stopped without it.
+        References are resolved. The trained head is asked later (`name`), about all at once: most
+        messages are stopped without it.
         """
         asked = without_questions(said)
         text, back = resolved(asked, references, start, subject)
-        message = out.message
-        speaker = message.speaker
-        if speaker is not None and plain(speaker) in USERS:
-            speaker = None
-        found = read_text(
-            text, role=message.role, speaker=speaker, reference_ms=out.event_ms,
-            vectors=None if by_rules else self._vectors, single_valued=single_valued,
-            statements=statements,
-        )
-        mentions = dict(list(found.mentions.items())[: self._config.max_entities])
-        facts = found.facts
-        if back and statements is None:
-            facts = tuple(
-                replace(each, statement=moved_back(each.statement, back)) for each in facts
+        reading = out.known.get(text) if statements is None else None
+        if reading is None:
+            about = to_name(text, out.message)
+            reading = read_text(
+                text, role=about.role, speaker=about.speaker, reference_ms=out.event_ms,
+                single_valued=single_valued, statements=statements,
             )
-        return Reading(mentions, facts)
+            reading = replace(reading, mentions=self._fewest(reading.mentions))
+            if statements is None:
+                out.known[text] = reading
+        if back and statements is None:
+            reading = replace(reading, facts=tuple(
+                replace(each, statement=moved_back(each.statement, back)) for each in reading.facts
+            ))
+        return reading, text
+
+    def _fewest(self, mentions: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+        """As many mentions as a message may have."""
+        return dict(list(mentions.items())[: self._config.max_entities])
 
     def _category(self, kind: str, text: str, event_ms: int, reading: Reading) -> Category:
         if kind in _CATEGORIES:
@@ -384,9 +357,3 @@ class Analyst:
 def _whole(text: str) -> Formed:
     """A text as it is."""
     return Formed(text, text, (), (), 0, len(text), False, None)
-
-
-def speaker_key(message: Message) -> str:
-    """The one who speaks, as names are compared; "" for the user himself."""
-    name = plain(message.speaker or message.role or "").strip()
-    return "" if name in USERS else name

@@ -10,16 +10,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
-
 from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode, plan_mentions
 from spector.knowledge.reading import plan_reading
 from spector.layout import Flag
-from spector.observe.gate import Candidate, Decision, candidate_of, decide
+from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
 from spector.observe.jobs import Done, Job, SessionMemory
-from spector.observe.rating import Rater, cosines
+from spector.observe.rating import Rater
 from spector.observe.relating import content_of, gate_edge, related, sharing
 from spector.records import (
     Edge,
@@ -33,8 +31,6 @@ from spector.write import Series
 
 __all__ = ["Committer", "UpdateNeeded"]
 
-#: candidates of this commit: the nearest, and all of the same slot
-_NEAREST: Final = 5
 _STEP: Final = 0.05
 
 
@@ -62,7 +58,7 @@ class Committer:
         self._reinforce = reinforce
         self._rater = rater
         self._dry_run = dry_run
-        self._made: list[tuple[str | None, Candidate]] = []
+        self._made: dict[str | None, Made] = {}
         #: what sessions have to take back when nothing is committed
         self.made: dict[int, SessionMemory] = {}
         self.captured: list[tuple[SessionMemory, tuple[int, ...]]] = []
@@ -106,38 +102,25 @@ class Committer:
 
     def _candidates(self, job: Job) -> list[Candidate]:
         """The candidates as they are now, with those that this commit has made."""
-        own = [each for user, each in self._made if user == job.user_id]
-        if own and job.ready.vector is not None:
-            own = self._nearest(job, own)
-        known = {each.id: each for each in (*job.candidates, *own)}
-        living = self._series.living(list(known))
+        own = self._made.get(job.user_id)
+        known = {each.id: each for each in job.candidates}
+        if own is not None:
+            slots = {(each.subject, each.predicate) for each in job.unit.incoming.statements}
+            known |= {each.id: each for each in own.near(job.ready.vector, slots)}
+        touched = self._series.touched & known.keys()
+        living = self._series.living(sorted(touched)) if touched else {}
         out = []
         for each in known.values():
-            record = living.get(each.id)
+            # what this commit has not touched is as it was when it was looked up
+            record = living.get(each.id) if each.id in touched else each.record
             if record is None or record.superseded or record.user_id != job.user_id:
                 continue
             if record.text != each.record.text:
-                continue  # another writer has changed its words
-            out.append(replace(
-                each, record=record, is_dormant=Flag.DORMANT in record.flags,
-            ))  # fmt: skip
+                continue
+            if record is not each.record:
+                each = replace(each, record=record, is_dormant=Flag.DORMANT in record.flags)
+            out.append(each)
         return out
-
-    def _nearest(self, job: Job, own: list[Candidate]) -> list[Candidate]:
-        """Those of this commit that are nearest, and those of the same slot."""
-        assert job.ready.vector is not None
-        vectors = np.stack([self._series.vector(each.id) for each in own])
-        alike = cosines(vectors, job.ready.vector)
-        found = [
-            replace(each, likeness=like) for each, like in zip(own, alike, strict=True)
-        ]
-        slots = {(each.subject, each.predicate) for each in job.unit.incoming.statements}
-        near = sorted(found, key=lambda each: (-(each.likeness or 0.0), each.id))[:_NEAREST]
-        same = [
-            each for each in found
-            if any((one.subject, one.predicate) in slots for one in each.statements)
-        ]
-        return [*{each.id: each for each in (*near, *same)}.values()]
 
     def _decide(
         self, job: Job, candidates: Sequence[Candidate]
@@ -196,10 +179,15 @@ class Committer:
             superseded=decision.superseded, flashbulb=record.flashbulb,
         )  # fmt: skip
         self._note(job, record, done)
-        self._made.append((job.user_id, Candidate(
+        self._add(job, Candidate(
             record=record, said=job.unit.said, statements=job.unit.incoming.statements,
             speaker=job.unit.incoming.speaker, data_source=job.unit.incoming.data_source,
-        )))  # fmt: skip
+        ))  # fmt: skip
+
+    def _add(self, job: Job, made: Candidate) -> None:
+        """A memory of this commit is a candidate of its further statements."""
+        vector = None if job.ready.vector is None else self._series.vector(made.id)
+        self._made.setdefault(job.user_id, Made()).add(made, vector)
 
     def _details(self, job: Job, record: MemoryRecord, decision: Decision, done: Done) -> None:
         """The rows beside the memory: how it was observed, and the details of its episode."""
@@ -236,9 +224,9 @@ class Committer:
                 job.facts[n], record.importance, supersedes=gone, layer=None
             )
             made[n] = fact.id
-            self._made.append((job.user_id, candidate_of(
+            self._add(job, candidate_of(
                 fact, statements=(job.unit.reading.facts[n].statement,), is_knowledge=True,
-            )))  # fmt: skip
+            ))  # fmt: skip
         series.put(changes, made)
         return tuple(each if isinstance(each, int) else made[each.n] for each in stated)
 
@@ -257,7 +245,10 @@ class Committer:
             key=lambda each: (-(each.likeness or 0.0), each.id),
         )[: self._config.observe.relate_neighbours]
         shared = sharing(reader, record.id)
-        found = series.living([*{each.id: None for each in near}, *shared][:_MOST_RELATED])
+        fresh = {each.id: each.record for each in near}
+        chosen = list(dict.fromkeys((*fresh, *shared)))[:_MOST_RELATED]
+        read = series.living([each for each in chosen if each not in fresh])
+        found = {each: fresh.get(each) or read[each] for each in chosen if each in fresh | read}
         payloads = reader.sorts(list(found))
         others = {
             each: other for each, other in found.items()

@@ -1,20 +1,85 @@
-"""Statements on their way to become memories, and what the stages share of them."""
+"""Messages and their statements on the way to become memories, as the stages share them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.observe.analysis import Analysis, Unit
-from spector.observe.gate import Candidate
-from spector.records import MemoryRecord, ObservedUnit
+from spector.knowledge import entity_uri
+from spector.knowledge.reading import Reading
+from spector.language.formation import Referents
+from spector.layout import Category
+from spector.observe.gate import Candidate, Incoming
+from spector.observe.messages import Message
+from spector.records import Density, Emotion, MemoryRecord, Note, ObservedUnit, Reference
 from spector.write import Ready
 
-__all__ = ["Done", "Job", "Outside", "SessionMemory"]
+__all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit"]
+
+#: trust in an origin
+_TRUST: Final = {
+    "user_message": 0.9, "tool": 0.8, "document": 0.7, "assistant_message": 0.6,
+    "federation": 0.5, "system": 0.9,
+}  # fmt: skip
+_HEDGED: Final = 0.7
+
+
+@dataclass(slots=True, kw_only=True)
+class Unit:
+    """One statement of a message that may become a memory."""
+
+    text: str
+    said: str
+    #: the words before a rewriting, where there was one
+    raw: str | None = None
+    notes: tuple[Note, ...] = ()
+    references: tuple[Reference, ...] = ()
+    valid_until_ms: int | None = None
+    category: Category = Category.OTHER
+    reading: Reading
+    incoming: Incoming
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The entities that it names, as URIs."""
+        return tuple(entity_uri(name, kind) for name, kind in self.reading.mentions)
+
+
+@dataclass(slots=True, kw_only=True)
+class Analysis:
+    """What is known of a message before any memory is looked at."""
+
+    message: Message
+    event_ms: int
+    filter: str | None = None
+    kind: str = "other"
+    class_confidence: float = 0.0
+    density: Density | None = None
+    category: Category = Category.OTHER
+    entities: tuple[str, ...] = ()
+    emotion: Emotion = field(default_factory=Emotion)
+    alarm: float = 0.0
+    is_hedged: bool = False
+    #: a user asks that it be remembered, or says how to answer
+    is_asked: bool = False
+    quarantined: bool = False
+    units: list[Unit] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
+    #: who has been named, for the message after it
+    referents: Referents = field(default_factory=Referents)
+    #: statements that the trained head has not seen yet, and their texts as they are read
+    unnamed: list[tuple[Unit, str]] = field(default_factory=list)
+    #: texts that rules have read
+    known: dict[str, Reading] = field(default_factory=dict)
+
+    @property
+    def confidence(self) -> float:
+        """Trust in the origin, less under a hedge."""
+        return _TRUST[self.message.data_source] * (_HEDGED if self.is_hedged else 1.0)
 
 
 class SessionMemory(Protocol):

@@ -11,11 +11,12 @@ from typing import Any, Final
 from spector.clock import Clock, from_ms
 from spector.config import Config
 from spector.errors import LLMError
+from spector.language.formation import Referents
 from spector.layout import Category
-from spector.observe.analysis import Analysis, Analyst, Unit
+from spector.observe.analysis import Analyst
 from spector.observe.committing import Committer, UpdateNeeded
 from spector.observe.gate import Comparer, Decision, decide
-from spector.observe.jobs import Done, Job, SessionMemory
+from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.rating import Rater
@@ -113,7 +114,9 @@ class Observer:
         for message, session in zip(messages, sessions, strict=True):
             now_ms = self._clock.now_ms() if message.event_ms is None else message.event_ms
             entry_id = self._sense(message, session, options)
-            before = None if session is None else known.get(id(session), session.referents)
+            before = None if session is None else known.get(
+                id(session), session.referents or Referents()
+            )
             analysis = self._analyst.read(
                 message, now_ms, referents=before, force=options.force, single_valued=single,
                 is_echo=session is not None and session.echoes(message.text),
@@ -121,6 +124,7 @@ class Observer:
             if session is not None:
                 known[id(session)] = analysis.referents
             out.append(Work(analysis, entry_id, session))
+        self._analyst.name([each.analysis for each in out])
         return out
 
     def _sense(

@@ -7,16 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.kernel.contract import dots, norm
-from spector.observe.gate import Candidate, Decision
+from spector.observe.gate import Candidate, Decision, cosines
 from spector.observe.importance import Channels, by_channels, by_text, priority_of
 from spector.observe.jobs import Job
 from spector.records import Importance
 
-__all__ = ["Rater", "cosines"]
+__all__ = ["Rater"]
 
 
 class Rater:
@@ -75,14 +73,3 @@ class Rater:
         if not others:
             return None
         return max(0.0, max(cosines(np.stack(others), vector)))
-
-
-def cosines(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> list[float]:
-    """Cosine of each of some vectors to one."""
-    length = float(norm(vector))
-    products = dots(np.ascontiguousarray(vectors), vector).tolist()
-    sizes = [float(norm(each)) for each in vectors]
-    return [
-        max(-1.0, min(1.0, value / (size * length))) if size and length else 0.0
-        for value, size in zip(products, sizes, strict=True)
-    ]

@@ -8,12 +8,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spector.knowledge.reading import ToName
 from spector.language.formation import in_place_of
 from spector.language.frames import Statement
 from spector.language.observing import parts_of
+from spector.language.statements import USERS
+from spector.language.words import plain
+from spector.observe.messages import Message
 from spector.records import Reference
 
-__all__ = ["moved_back", "resolved", "shortened", "without_questions"]
+__all__ = ["moved_back", "resolved", "shortened", "speaker_key", "to_name", "without_questions"]
+
+
+def to_name(text: str, message: Message) -> ToName:
+    """A text of a message as one in which names are looked for."""
+    speaker = message.speaker
+    if speaker is not None and (plain(speaker) in USERS or speaker == message.role):
+        speaker = None
+    return ToName(text, message.role, speaker)
+
+
+def speaker_key(message: Message) -> str:
+    """The one who speaks, as names are compared; "" for the user himself."""
+    name = plain(message.speaker or message.role or "").strip()
+    return "" if name in USERS else name
 
 
 def without_questions(text: str) -> str:

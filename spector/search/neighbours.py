@@ -100,7 +100,7 @@ class Neighbours:
                     found |= _by_id(_by_words(plan, search, text, count))
                 if "slot" in wanted and slots:
                     ids = _of_slots(reader, user_id or "", slots)
-                    found |= _by_id(search.hits_of(plan, ids)[:count])
+                    found |= _by_id(search.hits_of(plan, ids, most=count))
                 hits = HitList([*found.values()])
                 out[:] = _described(reader, hits, vector)
             return hits
@@ -170,13 +170,13 @@ def _by_words(plan: Plan, search: ScoreSearch, text: str, count: int) -> list[Hi
         some = terms if len(terms) <= _MOST_TERMS else view.informative(terms, _MOST_TERMS)
         looked_up = view.look_up(some)
         rows, _ = view.best(looked_up, k=_BY_WORDS)
-        hits = search.hits_of(plan, view.ids(rows).tolist())
+        hits = search.hits_of(plan, view.ids(rows).tolist(), most=count)
         if len(hits) < count and len(rows) == _BY_WORDS:  # others' memories have the words too
             allow = allowed_records(plan).allow
             mask = allow.admits(*places_of(plan.snap, n, view, np.arange(len(view))))
             rows, _ = view.best(looked_up, k=count, allow=mask)
-            hits = search.hits_of(plan, view.ids(rows).tolist())
-        found += hits[:count]
+            hits = search.hits_of(plan, view.ids(rows).tolist(), most=count)
+        found += hits
     return found
 
 

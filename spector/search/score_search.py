@@ -100,24 +100,34 @@ class ScoreSearch:
         return found[0] if found else None
 
     def hits_of(
-        self, plan: Plan, ids: Sequence[int], evidence: Mapping[str, float] | None = None
+        self, plan: Plan, ids: Sequence[int], evidence: Mapping[str, float] | None = None, *,
+        most: int | None = None,
     ) -> list[Hit]:
-        """Those of some memories that pass every gate and filter of a plan, in their order."""
+        """Those of some memories that pass every gate and filter of a plan, in their order.
+
+        Args:
+            most: so many of them, the first; None for all.
+        """
         snap, more = plan.snap, sum((evidence or {}).values())
         made: dict[int, Candidate] = {}
         for n, store in enumerate(snap.stores):
+            places: list[tuple[int, int, int]] = []
             for found, (segment_id, slot) in store.catalog.places_of(ids).items():
                 part = snap.position_of(n, segment_id, slot)
-                if plan.mask is not None and not plan.mask[part]:
-                    continue
-                sims = np.zeros(1, np.float32)
-                score = float(
-                    snap.kernel.score(snap.table, plan.query, [part], [slot], similarity=sims)[0]
-                )
+                if plan.mask is None or plan.mask[part]:
+                    places.append((found, part, slot))
+            if not places:
+                continue
+            sims = np.zeros(len(places), np.float32)
+            scores = snap.kernel.score(
+                snap.table, plan.query, [part for _, part, _ in places],
+                [slot for _, _, slot in places], similarity=sims,
+            ).tolist()
+            for (found, part, slot), score, sim in zip(places, scores, sims.tolist(), strict=True):
                 if score > -np.inf:
                     made[found] = Candidate(
-                        found, n, part, slot, score, float(sims[0]), dict(evidence or {}),
-                        score + more,
+                        found, n, part, slot, score, sim, dict(evidence or {}), score + more
                     )
         ordered = [made[each] for each in ids if each in made]
-        return self._confirmer.first(plan, ordered, len(ordered))[0] if ordered else []
+        count = len(ordered) if most is None else most
+        return self._confirmer.first(plan, ordered, count)[0] if ordered else []

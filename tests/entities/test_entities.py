@@ -22,6 +22,7 @@ from spector.errors import EmbeddingError
 from spector.language.entities import (
     EntityHead,
     entities_in,
+    entities_of,
     load_head,
     person_mentions,
     rule_mentions,
@@ -169,3 +170,29 @@ def test_another_embedder_leaves_the_rules_alone() -> None:
     plain = CachedEmbedder(FakeEmbedder())
     with pytest.raises(EmbeddingError, match="no vectors of words"):
         plain.word_vectors(["Ada"])
+
+
+def test_words_of_many_texts_have_the_same_bits_as_one_by_one() -> None:
+    """Texts of one length share a run of the model, and others do not enter its arithmetic."""
+    model = MiniLMEmbedder()
+    texts = [
+        ["Ada", "won"], ["Bob", "lost"], [], ["Kars", "is", "cold", "in", "winter"],
+        ["Ada", "won"], ["word"] * 300,
+    ]
+    many = model.word_vectors_of(texts)
+    for words, found in zip(texts, many, strict=True):
+        assert found.shape == (len(words), 384)
+        assert np.array_equal(found, model.word_vectors(words))
+    assert not many[5][260:].any()  # beyond the window
+
+
+def test_names_of_many_texts_are_those_of_each() -> None:
+    texts = [
+        "Yesterday wendover won against Grimsby", "Ada met Bob in Kars", "", "dün Ankara'daydık",
+        "I use Redis and Postgres at Acme Inc.",
+    ]
+    vectors, head = MiniLMEmbedder(), load_head()
+    found = entities_of([(each, ["Ada"]) for each in texts], head=head, vectors=vectors)
+    assert found == [
+        entities_in(each, speakers=["Ada"], head=head, vectors=vectors) for each in texts
+    ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from spector.knowledge.reading.given import statement_of, statements_of
 from spector.knowledge.reading.texts import (
     Reading,
+    ToName,
     is_user_said,
+    names_in,
     plan_reading,
     read_statements,
     read_text,
@@ -14,6 +16,6 @@ from spector.knowledge.reading.texts import (
 )
 
 __all__ = [
-    "Reading", "is_user_said", "plan_reading", "read_statements", "read_text", "statement_of",
-    "statement_of_fact", "statements_of", "with_names",
+    "Reading", "ToName", "is_user_said", "names_in", "plan_reading", "read_statements",
+    "read_text", "statement_of", "statement_of_fact", "statements_of", "with_names",
 ]

@@ -27,7 +27,7 @@ from spector.language.entities import (
     EntityHead,
     Mention,
     WordVectors,
-    entities_in,
+    entities_of,
     load_head,
     person_mentions,
 )
@@ -36,7 +36,8 @@ from spector.language.words import folded
 from spector.records import MemoryRecord
 
 __all__ = [
-    "Reading", "Stated", "is_user_said", "plan_reading", "read_statements", "read_text",
+    "Reading", "Stated", "ToName", "is_user_said", "names_in", "plan_reading", "read_statements",
+    "read_text",
     "statement_of_fact", "with_names",
 ]
 
@@ -128,8 +129,7 @@ def read_text(
             text, speaker=name, role=role or "user", reference_time=reference_ms,
             single_valued=single_valued,
         )
-    known = vectors if isinstance(vectors, WordVectors) else None
-    return Reading(_mentions(text, role, name, known), stated_of(statements))
+    return Reading(names_in([ToName(text, role, name)], vectors)[0], stated_of(statements))
 
 
 def read_statements(
@@ -157,14 +157,26 @@ def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
     return tuple(out.values())
 
 
-def _mentions(
-    text: str, role: str | None, speaker: str | None, vectors: WordVectors | None
-) -> dict[tuple[str, str], int]:
-    head = _head_of(vectors)
-    found = entities_in(
-        text, speakers=[speaker] if speaker else (), head=head, vectors=vectors if head else None
-    )
-    found += _persons(text, role, speaker)
+@dataclass(frozen=True, slots=True)
+class ToName:
+    """A text in which names are looked for, and who says it; see `read_text`."""
+
+    text: str
+    role: str | None = None
+    speaker: str | None = None
+
+
+def names_in(texts: Sequence[ToName], vectors: Any = None) -> list[dict[tuple[str, str], int]]:
+    """The mentions of each text, as those of `read_text`; the model sees all texts at once."""
+    known = vectors if isinstance(vectors, WordVectors) else None
+    head = _head_of(known)
+    asked = [(each.text, [each.speaker] if each.speaker else []) for each in texts]
+    found = entities_of(asked, head=head, vectors=known if head else None)
+    return [_counted(each, own) for each, own in zip(texts, found, strict=True)]
+
+
+def _counted(about: ToName, found: list[Mention]) -> dict[tuple[str, str], int]:
+    found = found + _persons(about.text, about.role, about.speaker)
     counts: Counter[str] = Counter()
     best: dict[str, Mention] = {}
     for each in found:

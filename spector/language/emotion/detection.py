@@ -20,6 +20,7 @@ from spector.language.emotion.head import EmotionHead
 from spector.language.emotion.signs import signs_in
 from spector.language.tables import Lexicon, Match, Word, language_of, table_of, words_of
 from spector.language.words import plain
+from spector.process import keeps
 from spector.records import Emotion
 
 __all__ = ["CATEGORIES", "emotion_in"]
@@ -46,6 +47,7 @@ _MOST_EXCLAMATIONS: Final = 3
 _MOST_CHARS: Final = 20_000
 #: code has no feeling; a fence that nothing closes hides the rest
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_HAS_WORD: Final = re.compile(r"[^\W_]")
 #: words that explain the result
 _MOST_EVIDENCE: Final = 12
 
@@ -81,8 +83,22 @@ def emotion_in(
     text = text[:_MOST_CHARS]
     if "`" in text:
         text = _CODE.sub(" ", text)
-    words = words_of(text)
     language = language_of(text)
+    found = _by_words(text, language, exclamation)
+    if head is None or vector is None or language != head.language or not _HAS_WORD.search(text):
+        return found
+    odds = head.log_odds(text, vector)
+    judged = head.valence_of(odds)
+    return Emotion(
+        (found.valence + judged) / 2 if found.valence else judged, found.arousal,
+        head.category_of(odds) or found.category, found.evidence,
+    )
+
+
+@keeps(512)
+def _by_words(text: str, language: str, exclamation: float) -> Emotion:
+    """What words and signs show; the messages of a batch are looked at again with their vectors."""
+    words = words_of(text)
     rules = _rules(language)
     meant: list[Match] = []
     turned: set[int] = set()
@@ -95,15 +111,10 @@ def emotion_in(
                 turned.add(len(meant))
             meant.append(each)
     signs = signs_in(text)
-    valence, category = _valence(meant, turned, signs), _category(meant, turned, signs)
-    if head is not None and vector is not None and language == head.language and words:
-        judged = head.valence(text, vector)
-        valence = (valence + judged) / 2 if valence else judged
-        category = head.category(text, vector) or category
     return Emotion(
-        valence,
+        _valence(meant, turned, signs),
         _arousal(text, words, meant, turned, rules.urgent, exclamation),
-        category,
+        _category(meant, turned, signs),
         _evidence(words, meant, signs),
     )
 

@@ -53,7 +53,11 @@ class EmotionHead:
 
     def category(self, text: str, vector: F32) -> str | None:
         """The feeling that is furthest above its threshold; None where none is above it."""
-        scores = self.scores(text, vector)
+        return self.category_of(self.log_odds(text, vector))
+
+    def category_of(self, log_odds: F32) -> str | None:
+        """The same of log-odds that are known."""
+        scores = log_odds - self.weights["thresholds"]
         best = int(scores.argmax())
         return LABELS[best] if scores[best] >= 0 and LABELS[best] != "neutral" else None
 
@@ -72,7 +76,11 @@ class EmotionHead:
 
     def valence(self, text: str, vector: F32) -> float:
         """-1..1: the probability of joy less that of what is unpleasant."""
-        p = 1.0 / (1.0 + np.exp(-self.log_odds(text, vector).astype(np.float64)))
+        return self.valence_of(self.log_odds(text, vector))
+
+    def valence_of(self, log_odds: F32) -> float:
+        """The same of log-odds that are known."""
+        p = 1.0 / (1.0 + np.exp(-log_odds.astype(np.float64)))
         bad = sum(float(p[LABELS.index(each)]) for each in _BAD)
         return max(-1.0, min(1.0, float(p[LABELS.index("joy")]) - bad))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.entities.extraction import WordVectors, entities_in
+from spector.language.entities.extraction import WordVectors, entities_in, entities_of
 from spector.language.entities.head import EntityHead, load_head
 from spector.language.entities.rules import Mention, person_mentions, rule_mentions
 from spector.language.entities.words import split_words
@@ -12,6 +12,7 @@ __all__ = [
     "Mention",
     "WordVectors",
     "entities_in",
+    "entities_of",
     "load_head",
     "person_mentions",
     "rule_mentions",

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from spector.language.words import plain
+from spector.process import keeps
 
 __all__ = ["Sentence", "Word", "sentences"]
 
 #: longer sentences and those of more words state nothing: they are tables, code or lists
 _MOST_CHARS: Final = 600
 _MOST_WORDS: Final = 100
+#: the sentences of longer texts are not kept
+_KEPT_CHARS: Final = 4_000
 _ENDS: Final = re.compile("[.!?\u2026\u3002\uff01\uff1f;\n]+")
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 #: what a line of a list or a heading begins with
@@ -68,6 +71,16 @@ class Sentence(NamedTuple):
 
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text, without code between fences, quoted lines and endless ones."""
+    return iter(_kept(text)) if len(text) <= _KEPT_CHARS else _sentences(text)
+
+
+@keeps(64)
+def _kept(text: str) -> tuple[Sentence, ...]:
+    """A text is read by frames and then word by word; longer ones are only read as far as asked."""
+    return tuple(_sentences(text))
+
+
+def _sentences(text: str) -> Iterator[Sentence]:
     at = 0
     hidden = _hidden(text)
     for start, end in _pieces(text):

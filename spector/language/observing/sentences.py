@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from spector.language.cues import need_gate
 from spector.language.observing.rules import Rules, rules_of
 from spector.language.statements import find_instruction
-from spector.language.tables import language_of
+from spector.language.tables import language_of, languages_applied
 from spector.language.words import plain
+from spector.process import keeps
 
 __all__ = ["Part", "asks_to_keep", "parts_of"]
 
@@ -62,7 +62,7 @@ class Part:
 
 def parts_of(text: str) -> tuple[Part, ...]:
     """The sentences of a message without its code."""
-    return _parts_of(text[:_MOST_CHARS])
+    return _parts_of(text[:_MOST_CHARS], languages_applied())
 
 
 def asks_to_keep(text: str) -> bool:
@@ -70,8 +70,8 @@ def asks_to_keep(text: str) -> bool:
     return any(part.kept or part.lasts for part in parts_of(text))
 
 
-@lru_cache(maxsize=64)
-def _parts_of(text: str) -> tuple[Part, ...]:
+@keeps(64)
+def _parts_of(text: str, codes: tuple[str, ...]) -> tuple[Part, ...]:
     rules = rules_of(language_of(text))
     bare = _FENCE.sub(lambda found: " " * (found.end() - found.start()), text)
     out: list[Part] = []

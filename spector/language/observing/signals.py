@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from spector.language.observing.rules import rules_of
-from spector.language.tables import language_of, words_of
+from spector.language.tables import language_of, languages_applied, words_of
+from spector.process import keeps
 
 __all__ = ["alarm_of", "is_hedged"]
 
@@ -17,7 +18,7 @@ _MOST_CHARS: Final = 20_000
 
 def is_hedged(text: str) -> bool:
     """True if a text says "maybe", "I think", "sanırım" of what it says."""
-    return "hedges" in _lists_in(text)
+    return "hedges" in _lists_in(text, languages_applied())
 
 
 def alarm_of(text: str) -> float:
@@ -25,11 +26,12 @@ def alarm_of(text: str) -> float:
 
     0.8 for an error, an attack or a deadline, 0.5 for a weaker word, else 0.
     """
-    found = _lists_in(text)
+    found = _lists_in(text, languages_applied())
     return _ALARM if "alarm" in found else _WEAK if "alarm_weak" in found else 0.0
 
 
-def _lists_in(text: str) -> set[str]:
+@keeps(32)
+def _lists_in(text: str, _: tuple[str, ...]) -> frozenset[str]:
     text = text[:_MOST_CHARS]
     rules = rules_of(language_of(text))
-    return {each.name for each in rules.lexicon.matches(words_of(text))}
+    return frozenset(each.name for each in rules.lexicon.matches(words_of(text)))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from spector.language.tables.detection import in_languages, language_of, only_language
+from spector.language.tables.detection import (
+    in_languages,
+    language_of,
+    languages_applied,
+    only_language,
+)
 from spector.language.tables.files import FOLDER, languages, read_table, table_of
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
 from spector.language.tables.schema import PARTS, Table, TableError
@@ -18,6 +23,7 @@ __all__ = [
     "in_languages",
     "language_of",
     "languages",
+    "languages_applied",
     "only_language",
     "read_table",
     "table_of",

@@ -10,8 +10,9 @@ from typing import Final, TypeVar
 
 from spector.language.tables.files import languages, table_of
 from spector.language.words import plain
+from spector.process import keeps
 
-__all__ = ["in_languages", "language_of", "only_language"]
+__all__ = ["in_languages", "language_of", "languages_applied", "only_language"]
 
 T = TypeVar("T")
 #: a longer text is judged by its beginning
@@ -33,10 +34,12 @@ def _rules(language: str) -> _Rules:
 
 def language_of(text: str) -> str:
     """The code of the language that most of a text's words speak for; English if none does."""
-    codes = _applied.get() or languages()
-    if len(codes) == 1:
-        return codes[0]
-    text = text[:_MOST_CHARS]
+    codes = languages_applied()
+    return codes[0] if len(codes) == 1 else _language_of(text[:_MOST_CHARS], codes)
+
+
+@keeps(64)
+def _language_of(text: str, codes: tuple[str, ...]) -> str:
     words = _WORD.findall(plain(text))
     best, most = codes[0], 0
     for language in codes:
@@ -49,6 +52,11 @@ def language_of(text: str) -> str:
         if score > most:
             best, most = language, score
     return best
+
+
+def languages_applied() -> tuple[str, ...]:
+    """The languages whose rules are applied now; answers that are kept belong to them."""
+    return _applied.get() or languages()
 
 
 def only_language() -> str | None:

@@ -8,6 +8,7 @@ from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, s
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
 from spector.observe.gate.events import is_event
+from spector.observe.gate.made import Made, cosines
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
@@ -18,10 +19,12 @@ __all__ = [
     "Comparer",
     "Decision",
     "Incoming",
+    "Made",
     "Settler",
     "Wording",
     "calibrated",
     "candidate_of",
+    "cosines",
     "data_source_of",
     "decide",
     "decide_contradiction",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from spector.language.frames import Statement, extract
 from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
@@ -50,7 +51,7 @@ class Candidate:
 
     record: MemoryRecord
     said: str
-    statements: tuple[Statement, ...] = ()
+    statements: Sequence[Statement] = ()
     speaker: str = ""
     data_source: str = "user_message"
     likeness: float | None = None
@@ -61,6 +62,29 @@ class Candidate:
     def id(self) -> int:
         """Of the memory."""
         return self.record.id
+
+
+class _Unread(Sequence[Statement]):
+    """The statements of a text that is read when they are first asked for: most never are."""
+
+    def __init__(self, read: Callable[[], tuple[Statement, ...]]) -> None:
+        self._read = read
+        self._found: tuple[Statement, ...] | None = None
+
+    def _all(self) -> tuple[Statement, ...]:
+        if self._found is None:
+            self._found = self._read()
+        return self._found
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, at: int) -> Statement: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Statement]: ...
+    def __getitem__(self, at: int | slice) -> Statement | Sequence[Statement]:
+        return self._all()[at]
 
 
 def candidate_of(
@@ -74,13 +98,14 @@ def candidate_of(
         single_valued: predicates that callers registered as having one value at a time.
     """
     words = record.text if said is None else said
-    if statements is None:
-        statements = () if is_dormant else statements_in(
+    stated: Sequence[Statement] = () if statements is None else statements
+    if statements is None and not is_dormant:
+        stated = _Unread(lambda: statements_in(
             words, role=record.role, speaker=record.speaker, event_ms=record.event_ms,
             single_valued=single_valued,
-        )  # fmt: skip
+        ))  # fmt: skip
     return Candidate(
-        record=record, said=words, statements=statements, 
+        record=record, said=words, statements=stated,
         speaker=speaker_of(words, record.role, record.speaker),
         data_source=data_source
         or data_source_of(record.role, record.source, record.speaker),

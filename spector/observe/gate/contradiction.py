@@ -63,7 +63,10 @@ def contradictions(
         likeness: cosine from which on a correction is about an old one whose slot it does not name.
     """
     living = [each for each in candidates if not each.is_dormant and _overlaps(new, each)]
-    slots = [(at, one) for at, each in enumerate(living) for one in each.statements]
+    slots = [
+        (at, one) for at, each in enumerate(living if new.statements else ())
+        for one in each.statements
+    ]
     found: dict[int, list[tuple[Verdict, Statement]]] = {}
     for one in new.statements:
         for verdict, numbers in _verdicts(new, one, living, slots):
@@ -130,6 +133,8 @@ def _by_wording(
 
 def _may_be_many(old: Candidate, new: Incoming) -> bool:
     """Whether both state something of a predicate that may have several values."""
+    if not new.statements:
+        return False
     several = [each for each in old.statements if not each.single]
     return any(
         each.predicate == one.predicate and not each.single

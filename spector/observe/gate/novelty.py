@@ -43,8 +43,8 @@ def is_detail(new: Incoming, old: Candidate, words: Wording, known: Wording) -> 
     """
     if words.asks or (words.denials > 0) != (known.denials > 0) or not known.content:
         return False
-    shared = [each for each in old.statements if _has(new.statements, each, extended=True)]
-    if old.statements and new.statements:
+    if new.statements and old.statements:
+        shared = [each for each in old.statements if _has(new.statements, each, extended=True)]
         return bool(shared) and (
             len(shared) == len(old.statements) or set(known.content) <= set(words.content)
         )

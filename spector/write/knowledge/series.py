@@ -76,6 +76,8 @@ class Series:
         self.stored: dict[str, list[MemoryRecord]] = {}
         self.drafts: list[Draft] = []
         self.has_changed = False
+        #: memories that this commit has stored, superseded or changed
+        self.touched: set[int] = set()
 
     @property
     def reader(self) -> KnowledgeReader:
@@ -114,6 +116,7 @@ class Series:
         else:
             append_batch(self._tx, [tier], batch, ids, encoded, self.now_ms)
         self._images[record.id] = encoded.images[0]
+        self.touched.update((record.id, *draft.supersedes))
         if layer is not None:
             self.stored.setdefault(layer, []).append(record)
         self.drafts.append(draft)
@@ -146,12 +149,14 @@ class Series:
         router, config = self._parts.router, self._parts.config
         for naming in namings(self._store, router, earlier, config):
             naming.stage(self._tx)
+            self.touched.add(naming.before.id)
             self.has_changed = True
 
     def living(self, ids: Collection[int]) -> dict[int, MemoryRecord]:
         """Those of some memories that exist, as they are now."""
         rows = self._store.catalog.fetch(list(ids))
-        found = {each: self._record(rows[each]) for each in ids if each in rows}
+        made = [self._bare(rows[each]) for each in ids if each in rows]
+        found = {each.id: each for each in self._parts.finder.complete(self._store, made)}
         return found | {each: self._unwritten[each] for each in ids if each in self._unwritten}
 
     def vector(self, record_id: int) -> NDArray[np.float32]:
@@ -173,14 +178,17 @@ class Series:
             block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
             self._tx.set_mutable(row.segment_id, row.slot, block)
             catalog_rows.set_mutable(self._tx.connection, [(row.id, block)])
+            self.touched.add(record_id)
             self.has_changed = True
         return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
 
     def _record(self, row: Row) -> MemoryRecord:
+        return self._parts.finder.complete(self._store, [self._bare(row)])[0]
+
+    def _bare(self, row: Row) -> MemoryRecord:
+        """A record as its row alone makes it."""
         header = self._header(row)
-        newer = newer_than(self._store.catalog, row)
-        made = to_record(row, header, self._tier_of(header), newer)
-        return self._parts.finder.complete(self._store, [made])[0]
+        return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
 
     def _tier_of(self, header: Any) -> str:
         return self._parts.router.by_code(int(header["tier"])).name

@@ -25,7 +25,7 @@ from spector.language.frames.pairs.lines import (
 from spector.language.frames.pairs.values import is_moved
 from spector.language.frames.predicates import DISCOURSE_NOUNS, MANY_NOUNS, is_plural
 from spector.language.frames.statement import Place
-from spector.language.words import is_stop
+from spector.language.words import is_stop, plain
 
 __all__ = ["Replacement", "replacement"]
 
@@ -59,6 +59,13 @@ _MADE: Final = frozenset(
 )
 _QUITS: Final = re.compile(r"\b(?:quit|stopped|gave up|given up|birakt\w+)\b")
 _QUIT_WORDS: Final = frozenset("quit stopped gave given up".split())
+_APOSTROPHES: Final = re.compile("['\u2019\u02bc]")
+#: every way in which `_denials` counts, and every form that names what was before
+_DENIES: Final = re.compile(
+    r"\b(?:not|never|no|cannot|dont|doesnt|isnt|degil|yok|any ?more)\b|n['’]t\b"
+    r"|\b(?:quit|stopped|gave up|given up|birakt)"
+)
+_SAYS_SO: Final = re.compile(_DENIES.pattern + r"|n't|\b(?:instead|rather|changed)\b")
 _NO_SUBJECT: Final = frozenset(
     "the a an my our your his her their its this that these it he she we they i you".split()
 )
@@ -92,14 +99,29 @@ def replacement(old: str, new: str, *, many: bool = False, likeness: float = 0.0
         likeness: cosine of the two texts.
     """
     best: Replacement | None = None
+    folded = plain(old)
+    denies = _DENIES.search(folded) is not None
+    folded = _APOSTROPHES.sub("", folded)  # "I'm" and "im" are the same two words
     for after in lines_of(new):
-        if _ALSO.search(after.folded):
+        if _ALSO.search(after.folded) or not (denies or _may_concern(after, folded)):
             continue
         for before in lines_of(old):
             found = _replaced(before, after, many, likeness)
             if found is not None and (best is None or found.confidence > best.confidence):
                 best = found
     return best
+
+
+def _may_concern(after: Line, old: str) -> bool:
+    """Whether a sentence can replace anything of an old text, in folded letters.
+
+    It says that something changes or is not so, or it begins as a sentence of the old text does:
+    one of these is needed by every rule, and most pairs of texts are settled by it.
+    """
+    return _SAYS_SO.search(after.folded) is not None or TURNS.search(after.folded) is not None or (
+        SHIFTS.search(after.folded) is not None
+        or all(_APOSTROPHES.sub("", word) in old for word in after.row[:3])
+    )
 
 
 def _replaced(before: Line, after: Line, many: bool, likeness: float) -> Replacement | None:

@@ -66,6 +66,8 @@ def tension(old: str, new: str) -> float:
 
     It is the share of the denied words that the other message has.
     """
+    if not any(_NEVER.search(_plain(each)) for each in (old, new)):
+        return 0.0
     return max(
         *(_denied(each, _parts(old)) for each in _clauses(new)),
         *(_denied(each, _parts(new)) for each in _clauses(old)), 0.0, 0.0,

@@ -1,0 +1,77 @@
+"""The memories of one commit, which its further statements meet as candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.kernel.contract import dots, norm
+from spector.observe.gate.candidates import Candidate
+
+__all__ = ["Made", "cosines"]
+
+#: the nearest, beside all of the same slot
+_NEAREST: Final = 5
+_ROOM: Final = 64
+
+
+class Made:
+    """What a commit has made so far of one user's memories, nearest first."""
+
+    def __init__(self) -> None:
+        self._all: list[Candidate] = []
+        #: (room, dim) f32, one row a candidate, and the lengths of the rows
+        self._vectors: NDArray[np.float32] | None = None
+        self._norms: list[float] = []
+        self._of_slot: dict[tuple[str, str], list[int]] = {}
+
+    def add(self, made: Candidate, vector: NDArray[np.float32] | None) -> None:
+        """Take in a memory with its vector as it is kept."""
+        n = len(self._all)
+        self._all.append(made)
+        for each in {(one.subject, one.predicate) for one in made.statements}:
+            self._of_slot.setdefault(each, []).append(n)
+        if vector is None:
+            return
+        if self._vectors is None:
+            self._vectors = np.zeros((_ROOM, len(vector)), np.float32)
+        elif n >= len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[n] = vector
+        self._norms.append(float(norm(vector)))
+
+    def near(
+        self, vector: NDArray[np.float32] | None, slots: Collection[tuple[str, str]]
+    ) -> list[Candidate]:
+        """Those that are nearest to a new memory, and those of its slots; all without a vector."""
+        if vector is None or self._vectors is None:
+            return self._all
+        alike = cosines(self._vectors[: len(self._all)], vector, self._norms)
+        ids = [each.id for each in self._all]
+        first = sorted(range(len(ids)), key=lambda n: (-alike[n], ids[n]))[:_NEAREST]
+        same = sorted(n for each in slots for n in self._of_slot.get(each, ()))
+        return [
+            replace(self._all[n], likeness=alike[n]) for n in dict.fromkeys((*first, *same))
+        ]
+
+
+def cosines(
+    vectors: NDArray[np.float32], vector: NDArray[np.float32],
+    norms: Sequence[float] | None = None,
+) -> list[float]:
+    """Cosine of each of some vectors to one.
+
+    Args:
+        norms: lengths of the vectors, where they are known.
+    """
+    length = float(norm(vector))
+    products = dots(np.ascontiguousarray(vectors), vector).tolist()
+    sizes = [float(norm(each)) for each in vectors] if norms is None else norms
+    return [
+        max(-1.0, min(1.0, value / (size * length))) if size and length else 0.0
+        for value, size in zip(products, sizes, strict=True)
+    ]
