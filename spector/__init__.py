@@ -63,8 +63,8 @@ _HOMES = {
     "spector.records.observation":
         "Density Emotion Importance Note ObserveResult ObservedUnit Reference",
     "spector.records.reports":
-        "BackupReport CheckReport CompactionReport ForgetReport Loss Problem ReflectReport"
-        " RepairReport SessionReport UserSummary",
+        "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
+        " ReflectReport RepairReport SessionReport Skipped UserSummary",
     "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",

@@ -324,6 +324,9 @@ from spector.records import (
     Loss as Loss,
 )
 from spector.records import (
+    MemoryList as MemoryList,
+)
+from spector.records import (
     MemoryRecord as MemoryRecord,
 )
 from spector.records import (
@@ -376,6 +379,9 @@ from spector.records import (
 )
 from spector.records import (
     Signals as Signals,
+)
+from spector.records import (
+    Skipped as Skipped,
 )
 from spector.records import (
     Statistic as Statistic,

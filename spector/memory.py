@@ -26,6 +26,7 @@ from spector.records import (
     CompactionReport,
     ForgetReport,
     HitList,
+    MemoryList,
     MemoryRecord,
     UserSummary,
 )
@@ -69,7 +70,7 @@ class Memory(Verbs):
         """Store one memory and return it; the next recall finds it.
 
         Args:
-            text_or_message: a text, or a message ``{"role": ..., "content": ...}``.
+            text_or_message: a text, or a message as chat models write it (``role``, ``content``).
             tier: "episodic" (default), "semantic", "procedural", "working", or one of yours.
             importance, arousal, confidence: 0..1. valence: -1..1.
             event_time: when it happened, an aware datetime or ISO 8601 string; now by default.
@@ -102,11 +103,11 @@ class Memory(Verbs):
     def remember_many(
         self, items: Iterable[str | Mapping[str, Any]], *, progress: Progress | None = None,
         **common: Any,
-    ) -> list[MemoryRecord]:
+    ) -> MemoryList:
         """Store many memories; keywords apply to every item that does not set them itself.
 
         Batches of ``Config.batch_records`` are committed, each all or nothing. A bad item raises
-        its error after the batches before it were committed; the error's notes say how many.
+        after the batches before it, which its notes count. Messages without text: ``.skipped``.
 
         Args:
             items: texts, messages, or dictionaries with the keys of :meth:`remember`.
@@ -492,7 +493,7 @@ class Memory(Verbs):
 
     @verb
     def import_(
-        self, source: Path, *, change: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        self, source: Path, *, change: Callable[[dict[str, Any]], Any] | None = None,
         limit: int | None = None, progress: Progress | None = None,
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
@@ -503,12 +504,11 @@ class Memory(Verbs):
         model made it, or when neither side knows a model; otherwise the text is embedded again.
 
         Args:
-            change: a function from each line's dictionary to the one to import, to add a tag or
-                choose a tier; links, strength, use and flags stay those of the line.
+            change: from a line's dictionary to the one to import, or to None; called twice a line.
             limit: read at most this many lines.
 
         Raises:
-            ImportFormatError: naming the line; the batches before it are stored.
+            ImportFormatError: naming the line; nothing is stored.
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._parts.access.ensure(write=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from spector.arguments.stores import parse_choice
 from spector.arguments.values import parse_integer, parse_number, parse_switch, several
+from spector.chat import chat_message
 from spector.clock import to_ms
 from spector.config import LAYOUTS, Config, Layout
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
@@ -43,7 +44,8 @@ def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
     if cue is None:
         return None, ()
     if isinstance(cue, Mapping):
-        cue = cue.get("content", cue.get("text"))
+        said = cue.get("content", cue.get("text"))
+        cue = said if isinstance(said, str) else chat_message(cue).text or said
     if not isinstance(cue, str):
         raise InvalidTextError(
             f"the cue must be a str, got {type(cue).__name__}",

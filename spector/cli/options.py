@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCOPE_NAMES",
+    "add_durability",
     "add_embedder",
     "add_fields",
     "add_ids",
@@ -70,6 +71,15 @@ def add_embedder(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default=None,
         help="default (offline), openai, openai:MODEL or none; otherwise $SPECTOR_EMBEDDER is used",
+    )
+
+
+def add_durability(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--durability",
+        choices=("strict", "relaxed"),
+        default="strict",
+        help="relaxed is faster, but a power cut may lose the newest writes (default: strict)",
     )
 
 

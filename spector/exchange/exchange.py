@@ -129,15 +129,8 @@ class Exchange:
         Args:
             accepts: whether memories with payloads of these sorts are stored; None for all.
         """
-        path = parse_path(source, "source")
         parse_callback(progress, "progress")
-        if limit is not None:
-            limit = parse_integer(limit, "limit", 0, sys.maxsize, "None reads all")
-        if change is not None and not callable(change):
-            raise InvalidInputError(
-                f"change is a {type(change).__name__}",
-                hint="pass a function from a line's dictionary to the one to import",
-            )
+        path, limit = self.check_lines(source, change=change, limit=limit, accepts=accepts)
         out: list[MemoryRecord] = []
         arrivals = Arrivals()
         most = min(_BATCH, self._config.batch_records)
@@ -151,6 +144,34 @@ class Exchange:
             if progress is not None and batch.memories:
                 progress(len(out), None)
         return out
+
+    def check_lines(
+        self, source: Any, *, change: Change | None = None, limit: Any = None,
+        accepts: Callable[[frozenset[str]], bool] | None = None,
+    ) -> tuple[str, int | None]:
+        """Read every line as `import_` does, and store none; the path and limit that are meant.
+
+        Raises:
+            InvalidInputError: an argument, or a line, is wrong.
+        """
+        path = parse_path(source, "source")
+        if limit is not None:
+            limit = parse_integer(limit, "limit", 0, sys.maxsize, "None reads all")
+        if change is not None and not callable(change):
+            raise InvalidInputError(
+                f"change is a {type(change).__name__}",
+                hint="pass a function from a line's dictionary to the one to import",
+            )
+        most = min(_BATCH, self._config.batch_records)
+        for batch in batches(path, self._vectors, most, limit, change, accepts):
+            for line in batch.memories:
+                try:
+                    draft_of(line, path, self._arrivals.draft, lambda given: given)
+                except SpectorError as error:
+                    first, last = batch.numbers
+                    error.add_note(f"{path}: in lines {first} to {last}")
+                    raise
+        return path, limit
 
     def _store(self, path: str, batch: Batch, arrivals: Arrivals) -> list[MemoryRecord]:
         if batch.items:

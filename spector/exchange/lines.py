@@ -31,8 +31,8 @@ _KNOWLEDGE: Final = frozenset(MEMORY_KEYS)
 #: keys of `MemoryRecord.to_dict` that repeat what a payload says
 _REPEATED: Final = frozenset({"details"})
 
-#: from the dictionary of a line to the one to import
-Change = Callable[[dict[str, Any]], dict[str, Any]]
+#: from the dictionary of a line to the one to import; None leaves the line out
+Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def batches(
                 batch.items.append((number, _checked(parse_item, entry, f"{path} line {number}")))
                 continue
             line = _line(path, number, entry, vectors, change, seen)
-            if accepts is not None and not accepts(line.sorts):
+            if line is None or (accepts is not None and not accepts(line.sorts)):
                 continue
             left -= 1
             if not batch.takes(line, most):
@@ -144,7 +144,7 @@ def batches(
 def _line(
     path: str, number: int, entry: dict[str, Any], vectors: Vectors, change: Change | None,
     seen: set[int],
-) -> Line:
+) -> Line | None:
     where = f"{path} line {number}"
     if entry.get("vector") is not None and not vectors.accepts(entry, where):
         del entry["vector"]
@@ -152,7 +152,8 @@ def _line(
     if not _KNOWLEDGE.isdisjoint(entry):
         knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
     _refuse_unknown(entry, knowledge, seen, where)
-    return Line(number, entry, entry if change is None else change(dict(entry)), knowledge)
+    given = entry if change is None else change(dict(entry))
+    return None if given is None else Line(number, entry, given, knowledge)
 
 
 def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], where: str) -> Any:

@@ -1,103 +1,173 @@
-"""Detects the format of a file from its content; the file name only breaks ties."""
+"""Detects the format of a file from its content; the file name only breaks ties.
+
+What no format recognizes is refused: a file that is guessed wrong is imported wrong.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-import zipfile
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from spector.importers.common import BAD_JSON, SourceFile, iter_array
+from spector.errors import ImportFormatError
+from spector.importers import chats, notes, tables
+from spector.importers.entries import Format
+from spector.importers.places import Place, place_of
+from spector.importers.sources import BAD_JSON, Head, SourceFile, iter_array
 
-__all__ = ["detect_format"]
+__all__ = ["FORMATS", "READERS", "detect_format", "format_named", "plan_of"]
 
-_HEAD_CHARS = 1 << 16
-_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
-_MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdown"}
-_JSONL_SUFFIXES = {".jsonl", ".ndjson"}
-_TEXT_KEYS = {"text", "content"}
+#: the formats, in the order in which they are tried
+_ALL: Final[tuple[Format, ...]] = (*chats.FORMATS, *tables.FORMATS, *notes.FORMATS)
+READERS: Final[dict[str, Format]] = {each.name: each for each in _ALL}
+FORMATS: Final = ("auto", *READERS)
+
+_HEAD_CHARS: Final = 1 << 16
+_JSONL_SUFFIXES: Final = frozenset((".jsonl", ".ndjson"))
+_MARKDOWN_SUFFIXES: Final = frozenset((".md", ".markdown", ".mdown"))
+#: beginnings of texts that are no notes -> what they are, and what to do
+_FOREIGN: Final = (
+    (re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE),
+     "it is a page of HTML or XML", "export the conversation as JSON or text"),
+    (re.compile(r"%PDF-"), "it is a PDF", "save its text in a file, and name that"),
+    (re.compile(r"\{\\rtf"), "it is a text of a word processor", "save it as plain text"),
+    (re.compile(r"From \S+@\S+ .*\d{4}\n"), "it is a mailbox", "save the mails' texts in files"),
+)  # fmt: skip
+
+
+def format_named(name: str) -> Format:
+    """The format of a name; of "auto", that of plain text.
+
+    Raises:
+        ImportFormatError: there is none.
+    """
+    if name == "auto":
+        return READERS["text"]
+    if not isinstance(name, str) or name not in READERS:
+        raise ImportFormatError(
+            f"unknown import format {name!r}", hint=f"use one of: {', '.join(FORMATS)}"
+        )
+    return READERS[name]
 
 
 def detect_format(path: str | Path) -> str:
-    """Return the name of the format of a file.
+    """Return the name of the format of a file; of an archive, that of its first file.
 
     Raises:
-        ImportFormatError: JSON of an unknown layout, an empty file, or binary data.
+        ImportFormatError: no format is recognized, or the file is empty or binary.
     """
-    source = SourceFile(Path(path))
-    source.require_file()
-    if zipfile.is_zipfile(source.path):
-        return "chatgpt"
-    with source.open_text() as stream:
-        head = stream.read(_HEAD_CHARS)
-    if "\0" in head:
-        raise source.error("", "it has binary data", hint="import text, JSON, JSONL or Markdown")
-    if not head.strip():
-        raise source.error("", "the file is empty", hint="name a file with messages")
-    suffix = source.path.suffix.lower()
-    start = head.lstrip()[0]
-    if start == "[" and suffix not in _MARKDOWN_SUFFIXES:
-        return _format_of_array(source, head)
-    if start == "{":
-        return _format_of_object(source, head, suffix)
-    if suffix in _JSONL_SUFFIXES:
-        return "jsonl"
-    if suffix == ".json":
-        raise source.error("line 1", "not JSON", hint="choose the format with --format")
-    return "markdown" if suffix in _MARKDOWN_SUFFIXES or _HEADING.search(head) else "text"
+    for _, kind, _ in plan_of(place_of(Path(path))):
+        if isinstance(kind, ImportFormatError):
+            raise kind
+        return kind
+    raise ImportFormatError(f"{path}: no file of messages in it", hint="name a file of messages")
 
 
-def _format_of_array(source: SourceFile, head: str) -> str:
-    # text may begin with "[", too: JSON continues with an object
-    if not re.match(r"\s*\[\s*[{\]]", head):
-        return "text"
-    with source.open_text() as stream:
-        first = next((element for _, element in islice(iter_array(stream, source), 1)), {})
-    return _format_of_keys(source, first)
+def plan_of(
+    place: Place, format: str = "auto"
+) -> Iterator[tuple[SourceFile, str | ImportFormatError, dict[str, Any]]]:
+    """The files of a place in the order in which they are read.
+
+    Yields:
+        The file, its format or why it is not read, and what its reader must know of other files.
+    """
+    for error in place.refused:
+        yield SourceFile(place.path, error.message.split(":", 1)[0]), error, {}
+    if not place.is_one:
+        known = [each for each in chats.ARCHIVES if each.recognizes(place)]
+        if known and format in ("auto", known[0].name):
+            for source, context in known[0].files(place):
+                yield source, known[0].name, context
+            return
+    for source in place.files:
+        kind: str | ImportFormatError = format
+        if format in ("auto", "jsonl"):
+            try:
+                kind = format_of(source)
+            except ImportFormatError as error:
+                kind = error
+            if format == "jsonl" and kind != "spector":  # our own exports are told by their fields
+                kind = format
+        yield source, kind, {"folders": source.folders} if not place.is_one else {}
 
 
-def _format_of_object(source: SourceFile, head: str, suffix: str) -> str:
-    first_line = head.lstrip().splitlines()[0]
-    try:
-        first = json.loads(first_line)
-    except json.JSONDecodeError:
-        if suffix in _JSONL_SUFFIXES:
-            return "jsonl"  # its reader reports the broken line
-        first = _whole_object(source)
-    except BAD_JSON as exc:
-        raise source.json_error("line 1", exc) from exc
-    return _format_of_keys(source, first)
+def format_of(source: SourceFile) -> str:
+    """The name of the format of a file.
 
-
-def _whole_object(source: SourceFile) -> dict[str, Any]:
-    with source.open_text() as stream:
-        try:
-            found: dict[str, Any] = json.load(stream)
-        except json.JSONDecodeError as exc:
-            raise source.error(
-                f"line {exc.lineno}",
-                f"broken JSON: {exc.msg}",
-                hint="choose --format text or jsonl",
-            ) from exc
-        except BAD_JSON as exc:
-            raise source.json_error("", exc) from exc
-    return found
-
-
-def _format_of_keys(source: SourceFile, first: dict[str, Any]) -> str:
-    if "mapping" in first:
-        return "chatgpt"
-    if {"text", "tier", "recorded_at"} <= first.keys() or isinstance(first.get("spector"), str):
-        return "spector"
-    if isinstance(first.get("conversation"), dict):
-        return "locomo"
-    if _TEXT_KEYS & first.keys() or isinstance(first.get("messages"), list):
-        return "jsonl"
-    keys = ", ".join(sorted(first)[:6]) or "none"
+    Raises:
+        ImportFormatError: no format is recognized, or the file is empty or binary.
+    """
+    head = head_of(source)
+    for each in _ALL:
+        if each.recognizes(head):
+            return each.name
+    if head.shape == "text":
+        raise source.error(
+            "", f"a file that ends in {source.suffix or 'nothing'} may be anything",
+            hint="choose the format with --format, for instance --format text",
+        )
+    keys = ", ".join(sorted(map(str, head.first))[:6]) or "none"
     raise source.error(
         "entry 1",
-        f"unknown JSON layout (keys: {keys})",
+        f"unknown JSON layout (keys: {keys[:200]})",
         hint='give each message "role" and "content", or choose the format with --format',
     )
+
+
+def head_of(source: SourceFile) -> Head:
+    """The beginning of a file.
+
+    Raises:
+        ImportFormatError: it is empty, binary, broken JSON, or of a kind that is known and not
+            read.
+    """
+    with source.open_text() as stream:
+        text = stream.read(_HEAD_CHARS)
+    if "\0" in text:
+        raise source.error("", "it has binary data", hint="import text, JSON, JSONL or Markdown")
+    head = Head(source, text)
+    if not text.strip():
+        is_note = source.suffix in _MARKDOWN_SUFFIXES or source.suffix in (".txt", ".text")
+        if is_note and (source.suffix in _MARKDOWN_SUFFIXES or not source.is_alone):
+            return head  # note programs make empty notes
+        raise source.error("", "the file is empty", hint="name a file with messages")
+    for pattern, what, hint in _FOREIGN:
+        if pattern.match(text):
+            raise source.error("", what, hint=hint)
+    suffix = source.suffix
+    start = text.lstrip()[0]
+    # notes may begin with "[", too: JSON continues with an object
+    if start == "[" and suffix not in _MARKDOWN_SUFFIXES and re.match(r"\s*\[\s*[{\]]", text):
+        with source.open_text() as stream:
+            found = next((each for _, each in islice(iter_array(stream, source), 1)), {})
+        return Head(source, text, "array", found)
+    if start == "{" and suffix not in _MARKDOWN_SUFFIXES:
+        return _head_of_objects(source, text, suffix)
+    if suffix in _JSONL_SUFFIXES:
+        return Head(source, text, "lines", {"text": ""})  # its reader names the broken line
+    if suffix == ".json":
+        raise source.error("line 1", "not JSON", hint="choose the format with --format")
+    return head
+
+
+def _head_of_objects(source: SourceFile, text: str, suffix: str) -> Head:
+    first_line = text.lstrip().splitlines()[0]
+    try:
+        found = json.loads(first_line)
+    except json.JSONDecodeError:
+        if suffix in _JSONL_SUFFIXES:
+            return Head(source, text, "lines", {"text": ""})
+        try:
+            found = source.load()
+        except ImportFormatError as error:
+            raise ImportFormatError(
+                error.message, hint="choose --format text or jsonl"
+            ) from error
+        return Head(source, text, "object", found if isinstance(found, dict) else {})
+    except BAD_JSON as exc:
+        raise source.json_error("line 1", exc) from exc
+    rest = text.lstrip()[len(first_line) :].strip()
+    return Head(source, text, "lines" if rest else "object", found)

@@ -71,10 +71,12 @@ from spector.records.reports import (
     CompactionReport,
     ForgetReport,
     Loss,
+    MemoryList,
     Problem,
     ReflectReport,
     RepairReport,
     SessionReport,
+    Skipped,
     UserSummary,
 )
 from spector.records.sleep import Proposal, StepReport
@@ -114,6 +116,7 @@ __all__ = [
     "Learning",
     "LearningType",
     "Loss",
+    "MemoryList",
     "MemoryRecord",
     "Note",
     "ObserveResult",
@@ -136,6 +139,7 @@ __all__ = [
     "ScanStats",
     "SessionReport",
     "Signals",
+    "Skipped",
     "Statistic",
     "Step",
     "StepReport",

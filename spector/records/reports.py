@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from spector.records.erasure import ErasureReceipt
+from spector.records.memory import MemoryRecord
 from spector.records.sleep import Proposal, StepReport
 
 __all__ = [
-    "BackupReport", "CheckReport", "CompactionReport", "ForgetReport", "Loss", "Problem",
-    "ReflectReport", "RepairReport", "SessionReport", "UserSummary",
+    "BackupReport", "CheckReport", "CompactionReport", "ForgetReport", "Loss", "MemoryList",
+    "Problem", "ReflectReport", "RepairReport", "SessionReport", "Skipped", "UserSummary",
 ]
 
 #: proposals of a dry run that ``str`` shows
 _MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A message that was left out, by its place among the others."""
+
+    index: int
+    #: what it has instead of a text: "tool call", "picture", "thoughts", or "no text"
+    reason: str
+
+
+class MemoryList(list[MemoryRecord]):
+    """The memories that were stored, in their order, and ``skipped``: messages without a text."""
+
+    def __init__(
+        self, records: Iterable[MemoryRecord] = (), skipped: Iterable[Skipped] = ()
+    ) -> None:
+        super().__init__(records)
+        self.skipped = tuple(skipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from spector.language.statements import Opening, may_be_instruction, speaker_in,
 from spector.layout import CERTAIN
 from spector.messages import reading, refuse_unknown
 from spector.process import each_elsewhere
-from spector.records import MemoryRecord
+from spector.records import MemoryList, MemoryRecord, Skipped
 from spector.store.core import Store, Transaction
 from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
@@ -34,6 +34,7 @@ from spector.write.drafts import (
     may_name,
     records_of,
     strengths_of,
+    wordless,
 )
 from spector.write.embedding import importance_of, vectors_of
 from spector.write.speaker_updates import Naming, namings
@@ -85,7 +86,7 @@ class Writer:
     def remember_many(
         self, items: Iterable[str | Mapping[str, Any]], common: Mapping[str, Any],
         progress: Progress | None,
-    ) -> list[MemoryRecord]:
+    ) -> MemoryList:
         """Store many, in batches of ``Config.batch_records``; each batch is one commit a store."""
         refuse_unknown(common, FIELDS, "remember_many")
         parse_callback(progress, "progress")
@@ -96,7 +97,8 @@ class Writer:
             )
         with reading("items"):
             total = len(items) if isinstance(items, Sized) else None
-        out: list[MemoryRecord] = []
+        out = MemoryList()
+        skipped: list[Skipped] = []
         batch: list[Draft] = []
         taken = 0
 
@@ -109,7 +111,10 @@ class Writer:
 
         try:
             for item in each_elsewhere(items):  # an error of the iterator passes through
-                batch.append(self._draft_with(item, common))
+                if reason := wordless(item):
+                    skipped.append(Skipped(taken, reason))
+                else:
+                    batch.append(self._draft_with(item, common))
                 taken += 1
                 if len(batch) == self._parts.config.batch_records:
                     commit()
@@ -120,6 +125,7 @@ class Writer:
                 f"item {taken} or later failed; the first {len(out)} are stored"
             )
             raise
+        out.skipped = tuple(skipped)
         return out
 
     def _runs(self, drafts: list[Draft]) -> Iterable[Sequence[Draft]]:

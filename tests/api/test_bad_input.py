@@ -81,7 +81,7 @@ def test_an_update_refuses_such_a_text_too(memory: Memory, text: Any) -> None:
 MESSAGES: dict[str, tuple[Any, type[SpectorError]]] = {
     "neither text nor content": ({"role": "user"}, InvalidTextError),
     "both text and content": ({"text": "a", "content": "b"}, InvalidTextError),
-    "content that is a list of parts": ({"role": "user", "content": ["a"]}, InvalidTextError),
+    "a content of numbers": ({"role": "user", "content": [7]}, InvalidTextError),
     "an unknown key": ({"content": "a", "colour": "red"}, InvalidInputError),
     "a role that is not a string": ({"role": 7, "content": "a"}, InvalidScopeError),
 }
@@ -456,7 +456,7 @@ CUES: dict[str, Any] = {
     "a number": 5,
     "a lone surrogate": "\udfff",
     "a message without content": {"role": "user"},
-    "a message whose content is a list": {"content": ["x"]},
+    "a message whose content is a list of numbers": {"content": [7]},
 }
 
 

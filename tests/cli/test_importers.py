@@ -307,7 +307,11 @@ def test_zip_without_conversations_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("photo.json", "{}")
-    with pytest.raises(ImportFormatError, match=r"no conversations\.json"):
+    with pytest.raises(ImportFormatError, match=r"export\.zip!photo\.json.*unknown JSON layout"):
+        read(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("photo.jpg", "x")
+    with pytest.raises(ImportFormatError, match=r"no file of messages in it \(it has 1 \.jpg\)"):
         read(path)
 
 
@@ -479,7 +483,7 @@ def test_unusable_file_is_refused_with_a_next_step(
 def test_missing_file_directory_and_unknown_format_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportFormatError, match="no such file"):
         read(tmp_path / "absent")
-    with pytest.raises(ImportFormatError, match="is a directory"):
+    with pytest.raises(ImportFormatError, match="no file of messages in it"):
         read(tmp_path)
     with pytest.raises(ImportFormatError, match=", ".join(FORMATS)):
         read(written(tmp_path / "a", "x"), "yaml")

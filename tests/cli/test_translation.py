@@ -157,4 +157,4 @@ def test_a_key_of_a_file_is_no_flag(run: Run, tmp_path: Path) -> None:
     notes.write_text('{"text": "x", "session_id": ""}\n')
     told = run("import", tmp_path / "mind", notes)
     assert told.code == 2
-    assert "message 1: session_id must be" in told.err
+    assert "message 1 (line 1): session_id must be" in told.err

@@ -10,6 +10,7 @@ from spector.cli.commands import (
     bench,
     changing,
     demo,
+    files,
     forgetting,
     history,
     inspecting,
@@ -24,7 +25,7 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     writing.add_remember,
-    writing.add_observe,
+    files.add_observe,
     reading.add_recall,
     reading.add_context,
     listing.add_list,
@@ -49,7 +50,7 @@ COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     knowledge.add_learnings,
     knowledge.add_concepts,
     forgetting.add_forget,
-    writing.add_import,
+    files.add_import,
     reading.add_export,
     upkeep.add_reflect,
     upkeep.add_compact,

@@ -13,6 +13,7 @@ from spector.write.drafts.draft import (
     make_draft,
     may_name,
     with_aliases,
+    wordless,
 )
 from spector.write.drafts.encode import (
     Encoded,
@@ -38,4 +39,5 @@ __all__ = [
     "reseal",
     "strengths_of",
     "with_aliases",
+    "wordless",
 ]

@@ -23,6 +23,7 @@ from spector.arguments import (
     parse_tags,
     parse_vector,
 )
+from spector.chat import MESSAGE_KEYS, as_message, chat_message, is_item
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
@@ -34,7 +35,7 @@ from spector.store.catalog import link_tags
 
 __all__ = [
     "FIELDS", "Draft", "Memories", "MemoryFields", "Named", "make_draft", "may_name",
-    "with_aliases",
+    "with_aliases", "wordless",
 ]
 
 #: one memory: what any verb returns of it, or its id
@@ -75,6 +76,10 @@ class MemoryFields(TypedDict, total=False):
 
 FIELDS: Final = tuple(MemoryFields.__annotations__)
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
+#: one of these shows that an item is a message of a chat model
+_CHAT_KEYS = frozenset(
+    ("role", "type", "parts", "tool_calls", "function_call", "content", "lc")
+)
 
 
 @dataclass(kw_only=True)
@@ -146,6 +151,9 @@ def make_draft(
         InvalidInputError: (a subclass of it) naming the field and the next step.
     """
     fields: Mapping[str, Any]
+    if not isinstance(item, (str, Mapping)):
+        with reading("the message"):
+            item = as_message(item)
     if isinstance(item, str):
         text, fields = item, given
     elif type(item) is dict or isinstance(item, Mapping):
@@ -222,20 +230,58 @@ def _check_window(start_ms: int, end_ms: int) -> None:
 
 
 def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    if not item.keys() <= _KNOWN:
-        unknown = [key for key in item if key not in _KNOWN]
+    body = item.get("content", item.get("text"))
+    if isinstance(body, str) and item.keys() <= _KNOWN and ("text" in item) != ("content" in item):
+        fields = dict(item)
+        return fields.pop("content" if "content" in item else "text"), fields
+    return _chat_text(item)
+
+
+def _chat_text(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The text and fields of a message as chat models write it.
+
+    Calls of tools beside the text go into the metadata, with the name of who speaks.
+    """
+    if item.get("text") is not None and item.get("content") is not None:
+        raise InvalidTextError(
+            "a message needs one of the keys text and content, not both",
+            hint='write it like {"role": "user", "content": "..."}',
+        )
+    unknown = [key for key in item if key not in _KNOWN and key not in MESSAGE_KEYS]
+    if unknown and not ({"lc", "data"} & item.keys() or is_item(item)):
         raise InvalidInputError(
             f"unknown key {shown(unknown[0])} in a message",
             hint=f"{hint_for_argument(unknown[0], ('text', 'content', *FIELDS))}; keys of your own"
             " go into metadata",
         )
-    if ("text" in item) == ("content" in item):
-        raise InvalidTextError(
-            "a message needs exactly one of the keys text and content",
-            hint='write it like {"role": "user", "content": "..."}',
-        )
-    fields = dict(item)
-    return fields.pop("content" if "content" in item else "text"), fields
+    found = chat_message(item)
+    fields = {key: value for key, value in item.items() if key in FIELDS and value is not None}
+    if found.role is not None:
+        fields["role"] = found.role
+    about: dict[str, Any] = {}
+    if found.name:
+        about["tool" if found.is_tool else "speaker"] = found.name
+    if found.calls:
+        about["tool_calls"] = found.shown_calls()
+    if about and isinstance(fields.get("metadata"), (Mapping, type(None))):
+        fields["metadata"] = {**about, **(fields.get("metadata") or {})}
+    return found.require_text(), fields
+
+
+def wordless(item: Any) -> str:
+    """Why a message of a chat model has no text to remember; "" for one that has, or is none."""
+    if isinstance(item, str):
+        return ""
+    item = as_message(item)
+    if not isinstance(item, Mapping):
+        return ""
+    body = item.get("content", item.get("text"))
+    if isinstance(body, str) and body and not body.isspace():
+        return ""
+    if isinstance(item.get("text"), str) or not (item.keys() & _CHAT_KEYS):
+        return ""
+    found = chat_message(item)
+    return "" if found.text.strip() else found.reason
 
 
 # -- one parser per field: its name in the draft, and a function of (value, name, config, dim) ----

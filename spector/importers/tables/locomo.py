@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from spector.importers.common import Message, Options, SourceFile, iter_array
+from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options
+from spector.importers.sources import Head, SourceFile
+from spector.importers.times import in_zone
 
-__all__ = ["read"]
+__all__ = ["FORMAT"]
 
 _SESSION = re.compile(r"^session_(\d+)$")
 #: "1:56 pm on 8 May, 2023"; by hand because strptime reads month names in the current locale
@@ -26,42 +28,43 @@ _MONTHS = (
 )  # fmt: skip
 
 
-def read(source: SourceFile, options: Options) -> Iterator[Message]:
+def _recognizes(head: Head) -> bool:
+    return head.shape != "text" and isinstance(head.first.get("conversation"), dict)
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """Yield every turn of every sample in order; questions and summaries are skipped."""
-    for number, sample in _samples(source):
+    for number, sample in source.each_object():
         conversation = sample.get("conversation")
         if not isinstance(conversation, dict):
             raise source.error(
                 f"entry {number}", 'has no "conversation"', hint="is it a LoCoMo file? see --format"
             )
         name = str(sample.get("sample_id") or f"conv-{number}")
-        yield from _turns(conversation, name, source)
+        yield from _turns(conversation, name, source, options)
 
 
-def _samples(source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    is_object = source.first_character() == "{"
-    with source.open_text() as stream:
-        if is_object:
-            yield 1, source.load_object(stream)
-        else:
-            yield from iter_array(stream, source)
+FORMAT: Final = Format("locomo", "the LoCoMo dialogue files", read, _recognizes)
 
 
-def _turns(conversation: dict[str, Any], sample: str, source: SourceFile) -> Iterator[Message]:
+def _turns(
+    conversation: dict[str, Any], sample: str, source: SourceFile, options: Options
+) -> Iterator[Entry]:
     numbers = sorted(int(found.group(1)) for key in conversation if (found := _SESSION.match(key)))
     for number in numbers:
         key = f"session_{number}"
         place = f"{sample} {key}"
-        start = _date(conversation.get(f"{key}_date_time"), source, place)
+        start = _date(conversation.get(f"{key}_date_time"), source, place, options)
         turns = conversation[key]
         if not isinstance(turns, list):
             raise source.error(place, "is not a list of turns", hint="fetch the file again")
         for position, turn in enumerate(turns):
             text = _text(turn, source, f"{place} turn {position + 1}")
             if not text:
+                yield LeftOut("no text", f"{place} turn {position + 1}")
                 continue
             speaker = turn.get("speaker")
-            yield {
+            message: Message = {
                 "text": text,
                 "role": str(speaker or "speaker"),
                 "event_time": start + timedelta(seconds=position),
@@ -70,6 +73,11 @@ def _turns(conversation: dict[str, Any], sample: str, source: SourceFile) -> Ite
                 "source": "locomo",
                 "metadata": _metadata(turn, sample, number),
             }
+            own_id = turn.get("dia_id")
+            yield Found(
+                message, f"{place} turn {position + 1}",
+                own_id if isinstance(own_id, str) else "", conversation=f"locomo/{sample}",
+            )
 
 
 def _metadata(turn: dict[str, Any], sample: str, session: int) -> dict[str, Any]:
@@ -92,7 +100,7 @@ def _text(turn: object, source: SourceFile, place: str) -> str:
     return text
 
 
-def _date(value: object, source: SourceFile, place: str) -> datetime:
+def _date(value: object, source: SourceFile, place: str, options: Options) -> datetime:
     try:
         found = _DATE.match(str(value))
         if found is None:
@@ -101,9 +109,8 @@ def _date(value: object, source: SourceFile, place: str) -> datetime:
         if not 1 <= int(hour) <= 12:
             raise ValueError("hour")
         hour24 = int(hour) % 12 + (12 if half == "p" else 0)
-        return datetime(
-            int(year), _MONTHS.index(month) + 1, int(day), hour24, int(minute), tzinfo=UTC
-        )
+        local = datetime(int(year), _MONTHS.index(month) + 1, int(day), hour24, int(minute))
+        return in_zone(local, options)
     except ValueError as exc:
         raise source.error(
             place, f"date {value!r} is not like '1:56 pm on 8 May, 2023'", hint="correct the date"

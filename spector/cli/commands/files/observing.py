@@ -1,0 +1,100 @@
+"""observe: takes in messages, and keeps what matters."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from spector.cli.commands.files.reading import (
+    add_reading,
+    importing_of,
+    probe,
+    refuse_working,
+    say_refused,
+)
+from spector.cli.commands.files.tally import Tally
+from spector.cli.options import (
+    add_durability,
+    add_embedder,
+    add_json,
+    add_path,
+    add_scopes,
+    expand_home,
+    open_store,
+)
+from spector.cli.output import Console, clean
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+
+__all__ = ["add_observe"]
+
+#: characters of a message that an explanation shows
+_SHOWN = 100
+
+
+def add_observe(commands: Any) -> None:
+    parser = commands.add_parser(
+        "observe", help="take in messages, and keep what matters", description=_OBSERVE
+    )
+    add_path(parser)
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=expand_home,
+        help="files or folders to read; - is stdin",
+    )
+    add_reading(parser)
+    parser.add_argument(
+        "--timezone", metavar="ZONE", dest="timezone", help="where it was said; the same as --tz"
+    )
+    parser.add_argument("--explain", action="store_true", help="say what each stage decided")
+    parser.add_argument("--dry-run", action="store_true", help="decide, and store nothing")
+    add_durability(parser)
+    add_scopes(parser)
+    add_embedder(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_observe)
+
+
+_OBSERVE = """Take in the messages of chat logs, notes or standard input, in their order. Small
+talk, questions and attacks are left out; what is new is stored with its facts and relations, what
+has changed replaces what was so before, what is repeated strengthens what is known."""
+
+
+def run_observe(args: argparse.Namespace, console: Console) -> int:
+    refuse_working(args)
+    tally = Tally()
+    with contextlib.ExitStack() as stack:
+        importing = importing_of(args, stack)
+        with probe(args) as memory:
+            importing.check(memory)
+        refused = say_refused(importing, console)
+        with (
+            open_store(args, create=True, durability=args.durability) as memory,
+            console.progress("observing", "message") as progress,
+        ):
+            importing.store(
+                memory, progress=progress.reach,
+                storing=lambda messages: _observe(args, console, memory, messages, tally),
+            )
+    console.document({
+        "command": "observe", "dry_run": args.dry_run,
+        "files": [
+            {"file": each.file, "messages": each.messages} for each in importing.report.files
+            if not each.error
+        ], **tally.to_dict(),
+    })  # fmt: skip
+    tally.say(console, dry_run=args.dry_run)
+    return 1 if refused else 0
+
+
+def _observe(
+    args: argparse.Namespace, console: Console, memory: Memory, messages: list[dict[str, Any]],
+    tally: Tally,
+) -> int:
+    results = memory.observe_many(messages, timezone=args.timezone, dry_run=args.dry_run)
+    tally.add(results)
+    if args.explain:
+        for message, result in zip(messages, results, strict=True):
+            console.say(f"> {clean(str(message.get('text'))[:_SHOWN])}\n{result}")
+    return len(results)

@@ -1,0 +1,205 @@
+"""ChatGPT exports: ``conversations.json``, or the zip archive that contains it.
+
+A conversation is a tree, because an edited question starts a new branch. Only the branch that the
+user saw last is read: from ``current_node`` up to the root, in reverse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from spector.errors import ImportFormatError
+from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.places import Archive, Place
+from spector.importers.sources import Head, SourceFile
+from spector.importers.texts import text_of_parts
+from spector.importers.times import parse_time
+
+__all__ = ["ARCHIVE", "FORMAT"]
+
+_MEMBER: Final = re.compile(r"^conversations([-_]\d+)?\.json$")
+_LATEST_S: Final = 1e12
+_SPOKEN_ROLES: Final = {"user", "assistant"}
+_SPOKEN_TYPES: Final = {"text", "multimodal_text"}
+#: kind of content -> why it is left out
+_UNSPOKEN: Final = {
+    "code": "code", "execution_output": "tool result", "thoughts": "thoughts",
+    "reasoning_recap": "thoughts", "user_editable_context": "instructions",
+    "model_editable_context": "instructions", "tether_quote": "tool result",
+    "tether_browsing_display": "tool result", "system_error": "tool result",
+}  # fmt: skip
+
+
+def _recognizes(head: Head) -> bool:
+    return head.shape in ("array", "object", "lines") and "mapping" in head.first
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The visible messages of every conversation, one conversation after the other.
+
+    A broken conversation is reported, and does not stop the others.
+    """
+    for number, conversation in source.each_object():
+        try:
+            yield from list(_messages(conversation, source, _place(number, conversation), options))
+        except ImportFormatError as error:
+            yield Broken(error, stops=False)
+
+
+def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
+    for each in _members(place):
+        yield each, {}
+
+
+def _members(place: Place) -> list[SourceFile]:
+    return [each for each in place.files if _MEMBER.match(each.name)]
+
+
+def _is_archive(place: Place) -> bool:
+    found = _members(place)
+    return bool(found) and found[0].begins_with('"mapping"')
+
+
+FORMAT: Final = Format(
+    "chatgpt", "conversations.json of a ChatGPT export, or its zip file", read, _recognizes
+)
+ARCHIVE: Final = Archive("chatgpt", _is_archive, _files)
+
+
+def _place(number: int, conversation: dict[str, Any]) -> str:
+    """The place in an error message: number and title of a conversation."""
+    name = conversation.get("title") or conversation.get("conversation_id") or conversation.get(
+        "id"
+    )
+    return f"entry {number} ({name[:60]!r})" if isinstance(name, str) else f"entry {number}"
+
+
+def _messages(
+    conversation: dict[str, Any], source: SourceFile, place: str, options: Options
+) -> Iterator[Entry]:
+    mapping = conversation.get("mapping")
+    if not isinstance(mapping, dict):
+        raise source.error(place, 'has no "mapping"', hint="is it a ChatGPT export? see --format")
+    session = label(conversation.get("conversation_id") or conversation.get("id"))
+    title = conversation.get("title")
+    branch = _branch(mapping, conversation.get("current_node"), source, place)
+    moment = _beginning(conversation, branch, source, place, options)
+    for node in branch:
+        body = node.get("message")
+        if not isinstance(body, dict):
+            continue
+        where = f"{place}, message {body.get('id') or node.get('id')}"
+        reason = _reason(body)
+        text = "" if reason else text_of_parts(
+            _object(body, "content").get("parts") or _object(body, "content").get("text")
+        )
+        if reason or not text:
+            yield LeftOut(reason or _without_text(body), where)
+            continue
+        # a message without a time gets that of the message before it
+        created = body.get("create_time")
+        own = parse_time(created, source, where, options, name="create_time")
+        moment = own or moment
+        message: Message = {"text": text, "role": body["author"]["role"], "source": "chatgpt"}
+        if moment is not None:
+            message["event_time"] = moment
+        if session:
+            message["session_id"] = session
+        metadata = {
+            "title": title if isinstance(title, str) else None,
+            "message_id": body.get("id"),
+            "model": _object(body, "metadata").get("model_slug"),
+        }
+        message["metadata"] = {key: value for key, value in metadata.items() if value}
+        own_id = body.get("id")
+        yield Found(
+            message, where, own_id if isinstance(own_id, str) else "",
+            borrowed=own is None and moment is not None,
+        )
+
+
+def _beginning(
+    conversation: dict[str, Any], branch: list[dict[str, Any]], source: SourceFile, place: str,
+    options: Options,
+) -> Any:
+    """The time of messages without one at the beginning: of the conversation, or of the first
+    message that has one, or of its last change."""
+    begun = parse_time(conversation.get("create_time"), source, place, options, name="create_time")
+    if begun is not None:
+        return begun
+    for node in branch:
+        body = node.get("message")
+        created = body.get("create_time") if isinstance(body, dict) else None
+        if isinstance(created, (int, float)) and not isinstance(created, bool) and created > 0:
+            return parse_time(created, source, place, options, name="create_time")
+    return parse_time(conversation.get("update_time"), source, place, options, name="update_time")
+
+
+def _branch(
+    mapping: dict[str, Any], current: object, source: SourceFile, place: str
+) -> list[dict[str, Any]]:
+    """The nodes from the root to ``current`` (or, without one, to the newest leaf)."""
+    at = current if isinstance(current, str) and current in mapping else _newest_leaf(mapping)
+    path: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    while isinstance(at, str) and at in mapping:
+        if at in seen:
+            raise source.error(place, f"node {at} is its own ancestor", hint="export it again")
+        seen.add(at)
+        node = mapping[at]
+        if not isinstance(node, dict):
+            raise source.error(place, f"node {at} is not an object", hint="export it again")
+        path.append(node)
+        at = node.get("parent")
+        if isinstance(at, str) and at not in mapping:
+            raise source.error(
+                place, f"node {at}, the parent of another, is missing", hint="export it again"
+            )
+    return path[::-1]
+
+
+def _newest_leaf(mapping: dict[str, Any]) -> str | None:
+    def age(key: str) -> float:
+        body = mapping[key].get("message") if isinstance(mapping[key], dict) else None
+        stamp = body.get("create_time") if isinstance(body, dict) else None
+        return min(stamp, _LATEST_S) if isinstance(stamp, (int, float)) else 0.0
+
+    given = (node.get("parent") for node in mapping.values() if isinstance(node, dict))
+    parents = {parent for parent in given if isinstance(parent, str)}
+    leaves = [key for key in mapping if key not in parents]
+    return max(leaves, key=age, default=None)
+
+
+def _object(body: dict[str, Any], name: str) -> dict[str, Any]:
+    """An object within a message; empty if it is missing or not an object."""
+    found = body.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _reason(body: dict[str, Any]) -> str:
+    """Why the user did not see a message in the conversation; "" for one that is seen."""
+    metadata, role = _object(body, "metadata"), _object(body, "author").get("role")
+    if role == "tool":
+        return "tool result"
+    if not isinstance(role, str) or role not in _SPOKEN_ROLES:
+        return "instructions"
+    if (
+        metadata.get("is_visually_hidden_from_conversation")
+        or metadata.get("is_user_system_message")
+        or body.get("weight", 1) == 0
+    ):
+        return "hidden"
+    if body.get("recipient", "all") not in ("all", None):
+        return "tool call"
+    kind = _object(body, "content").get("content_type", "text")
+    if isinstance(kind, str) and kind in _SPOKEN_TYPES:
+        return ""
+    return _UNSPOKEN.get(kind, "no text") if isinstance(kind, str) else "no text"
+
+
+def _without_text(body: dict[str, Any]) -> str:
+    parts = _object(body, "content").get("parts")
+    pictured = isinstance(parts, list) and any(isinstance(each, dict) for each in parts)
+    return "picture" if pictured else "no text"

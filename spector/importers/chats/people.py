@@ -1,0 +1,50 @@
+"""Messages between people: each has a speaker, who is neither the user nor an assistant."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from spector.importers.entries import Found, LeftOut, Message, label
+
+__all__ = ["left_out", "said"]
+
+#: kinds of attachments -> why a message without words is left out
+_KINDS = {
+    "image": "picture", "photo": "picture", "sticker": "sticker", "animation": "picture",
+    "video": "film", "audio": "sound", "voice": "sound", "ptt": "sound", "file": "file",
+    "document": "file", "location": "place", "contact": "contact", "poll": "poll", "gif": "picture",
+}  # fmt: skip
+
+
+def said(
+    text: str, *, place: str, source: str, speaker: str | None, moment: datetime | None,
+    session: str | None, own_id: object = "", is_bot: bool = False, **metadata: Any,
+) -> Found | LeftOut:
+    """What a person said; left out without a text.
+
+    Args:
+        metadata: what else is known of it; None is left out.
+    """
+    if not text.strip():
+        return LeftOut("no text", place)
+    name = label(speaker)
+    message: Message = {"text": text, "source": source}
+    if is_bot:
+        message["role"] = "assistant"
+    elif name is not None:
+        message["role"] = name
+    if moment is not None:
+        message["event_time"] = moment
+    if (conversation := label(session)) is not None:
+        message["session_id"] = conversation
+    known = {"speaker": name, **metadata}
+    message["metadata"] = {key: value for key, value in known.items() if value not in (None, "")}
+    return Found(message, place, str(own_id) if own_id not in (None, "") else "")
+
+
+def left_out(kind: object, place: str, otherwise: str = "no text") -> LeftOut:
+    """Why a message without words is left out, by the kind of what it has instead."""
+    name = kind.lower() if isinstance(kind, str) else ""
+    found = [said_as for word, said_as in _KINDS.items() if word in name]
+    return LeftOut(found[0] if found else otherwise, place)

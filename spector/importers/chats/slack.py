@@ -1,0 +1,145 @@
+"""Slack exports: a folder or zip archive with ``users.json`` and a file a day for each channel.
+
+The time of a message is its ``ts``, which is also its id within the channel. Ids of users and
+channels in the text become names.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from spector.errors import ImportFormatError
+from spector.importers.chats.people import left_out, said
+from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
+from spector.importers.places import Archive, Place
+from spector.importers.sources import Head, SourceFile
+from spector.importers.times import parse_time
+
+__all__ = ["ARCHIVE", "FORMAT"]
+
+_DAY: Final = re.compile(r"^\d{4}-\d\d-\d\d\.json$")
+#: subtypes of messages that people wrote; others are notices of the program
+_SPOKEN: Final = frozenset((
+    None, "bot_message", "thread_broadcast", "me_message", "file_share", "file_comment",
+    "reply_broadcast",
+))  # fmt: skip
+_MARK: Final = re.compile(r"<([@#!]?)([^<>|\s]*[^<>|]*)(?:\|([^<>]*))?>")
+
+
+def _recognizes(head: Head) -> bool:
+    first = head.first
+    return head.shape == "array" and isinstance(first.get("ts"), str) and (
+        "user" in first or "subtype" in first or "bot_id" in first or first.get("type") == "message"
+    )
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The messages of a channel on one day, in their order."""
+    channel = source.folders[-1] if source.folders else ""
+    for number, entry in source.each_object():
+        place = f"message {number}"
+        try:
+            yield _message(entry, channel, source, place, options)
+        except ImportFormatError as error:
+            yield Broken(error)
+
+
+def _is_archive(place: Place) -> bool:
+    has_users = place.named("users.json") is not None or place.named("channels.json") is not None
+    return has_users and any(_DAY.match(each.name) and each.folders for each in place.files)
+
+
+def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
+    context = {"users": _names(place, "users.json"), "channels": _names(place, "channels.json")}
+    for each in place.files:
+        if _DAY.match(each.name) and each.folders:
+            yield each, context
+
+
+FORMAT: Final = Format(
+    "slack", "an export of Slack: its folder, its zip file, or one day of a channel", read,
+    _recognizes,
+)
+ARCHIVE: Final = Archive("slack", _is_archive, _files)
+
+
+def _names(place: Place, name: str) -> dict[str, str]:
+    """Id -> name, as a file of the export gives them; what is odd in it is left out."""
+    source = place.named(name)
+    if source is None:
+        return {}
+    out: dict[str, str] = {}
+    try:
+        for _, entry in source.each_object():
+            given = entry.get("profile")
+            profile: dict[str, Any] = given if isinstance(given, dict) else {}
+            names = (
+                profile.get("display_name"), entry.get("real_name"), profile.get("real_name"),
+                entry.get("name"),
+            )  # fmt: skip
+            found = next((each for each in names if isinstance(each, str) and each.strip()), None)
+            if isinstance(entry.get("id"), str) and found is not None:
+                out[entry["id"]] = found.strip()
+    except ImportFormatError:
+        return out
+    return out
+
+
+def _message(
+    entry: dict[str, Any], channel: str, source: SourceFile, place: str, options: Options
+) -> Entry:
+    if entry.get("type", "message") != "message" or entry.get("subtype") not in _SPOKEN:
+        return LeftOut("notice", place)
+    if entry.get("hidden") is True:
+        return LeftOut("hidden", place)
+    users = options.context.get("users", {})
+    text = _text(entry.get("text"), users, options.context.get("channels", {}))
+    if not text.strip():
+        files = entry.get("files")
+        kind = files[0].get("mimetype") if isinstance(files, list) and files and isinstance(
+            files[0], dict
+        ) else None
+        return left_out(kind, place, "file" if files else "no text")
+    moment = parse_time(entry.get("ts"), source, place, options, name="ts")
+    thread, ts = entry.get("thread_ts"), entry.get("ts")
+    return said(
+        text, place=place, source="slack", speaker=_speaker(entry, users), moment=moment,
+        session=f"slack/{channel}" if channel else None, own_id=ts if isinstance(ts, str) else "",
+        is_bot=entry.get("subtype") == "bot_message" or "bot_id" in entry,
+        channel=channel or None,
+        thread=thread if isinstance(thread, str) and thread != ts else None,
+    )
+
+
+def _speaker(entry: dict[str, Any], users: dict[str, str]) -> str | None:
+    user = entry.get("user")
+    if isinstance(user, str) and user in users:
+        return users[user]
+    profile = entry.get("user_profile")
+    for place, names in ((profile, ("display_name", "real_name", "name")), (entry, ("username",))):
+        for name in names:
+            found = place.get(name) if isinstance(place, dict) else None
+            if isinstance(found, str) and found.strip():
+                return found
+    return user if isinstance(user, str) else None
+
+
+def _text(value: Any, users: dict[str, str], channels: dict[str, str]) -> str:
+    """The text with names for ids, links for their marks, and characters for entities."""
+    if not isinstance(value, str):
+        return ""
+
+    def shown(found: re.Match[str]) -> str:
+        kind, target, name = found[1], found[2], found[3]
+        if kind == "@":
+            return f"@{users.get(target) or name or target}"
+        if kind == "#":
+            return f"#{channels.get(target) or name or target}"
+        if kind == "!":
+            return name or f"@{target.split('^')[0]}"
+        return f"{name} ({target})" if name and name not in target else target
+
+    return html.unescape(_MARK.sub(shown, value))

@@ -1,0 +1,115 @@
+"""Telegram Desktop exports in JSON: ``result.json`` of one chat, or of a whole account.
+
+The time is the instant in ``date_unixtime``; older exports have local times only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from spector.errors import ImportFormatError
+from spector.importers.chats.people import left_out, said
+from spector.importers.entries import Broken, Entry, Format, LeftOut, Options, short_text
+from spector.importers.sources import Head, SourceFile
+from spector.importers.times import in_zone, parse_time
+
+__all__ = ["FORMAT"]
+
+
+def _recognizes(head: Head) -> bool:
+    first = head.first
+    if head.shape != "object":
+        return False
+    if isinstance(first.get("chats"), dict) and isinstance(first["chats"].get("list"), list):
+        return True
+    one = head.first_of("messages")
+    return head.has("type", "id", "messages") and (
+        not one or ("id" in one and "type" in one and ("date" in one or "date_unixtime" in one))
+    )
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The messages of every chat, in their order."""
+    document = source.load_object()
+    chats = document.get("chats")
+    if isinstance(chats, dict):
+        found = chats.get("list")
+    else:
+        found = [document]
+    if not isinstance(found, list):
+        raise source.error("", "has no list of chats", hint="export it again as JSON")
+    for number, chat in enumerate(found, 1):
+        if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
+            yield Broken(source.error(
+                f"chat {number}", 'has no "messages"', hint="export it again as JSON"
+            ))
+            continue
+        for at, entry in enumerate(chat["messages"], 1):
+            place = f"message {at}" if len(found) == 1 else f"chat {number}, message {at}"
+            try:
+                yield _message(entry, chat, source, place, options)
+            except ImportFormatError as error:
+                yield Broken(error)
+
+
+FORMAT: Final = Format(
+    "telegram", "result.json of Telegram Desktop, of one chat or of all", read, _recognizes
+)
+
+
+def _message(
+    entry: Any, chat: dict[str, Any], source: SourceFile, place: str, options: Options
+) -> Entry:
+    if not isinstance(entry, dict):
+        raise source.error(place, "is not an object", hint="export it again as JSON")
+    if "id" in entry:
+        place = f"{place} (id {str(entry['id'])[:40]})"
+    if entry.get("type") != "message":
+        return LeftOut("notice", place)
+    text = _text(entry.get("text"))
+    if not text.strip():
+        kind = entry.get("media_type") or next(
+            (name for name in ("photo", "file", "location_information", "contact_information",
+                               "poll") if entry.get(name)), None,
+        )  # fmt: skip
+        return left_out(str(kind).split("_")[0] if kind else None, place)
+    name = chat.get("name")
+    forwarded = entry.get("forwarded_from")
+    return said(
+        text, place=place, source="telegram",
+        speaker=entry.get("from") or entry.get("from_id") or "deleted account",
+        moment=_time(entry, source, place, options),
+        session=f"telegram/{chat.get('id', name)}", own_id=entry.get("id"),
+        chat=short_text(name), reply_to=entry.get("reply_to_message_id"),
+        forwarded_from=short_text(forwarded),
+    )
+
+
+def _text(value: Any) -> str:
+    """A text, or pieces of one: links and bold words are pieces of their sentence."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return ""
+    pieces = (each.get("text") if isinstance(each, dict) else each for each in value)
+    return "".join(each for each in pieces if isinstance(each, str))
+
+
+def _time(
+    entry: dict[str, Any], source: SourceFile, place: str, options: Options
+) -> datetime | None:
+    if entry.get("date_unixtime") not in (None, ""):
+        return parse_time(
+            entry["date_unixtime"], source, place, options, name="date_unixtime"
+        )
+    value = entry.get("date")
+    if value is None:
+        return None
+    try:
+        return in_zone(datetime.fromisoformat(value), options)
+    except (TypeError, ValueError) as exc:
+        raise source.error(
+            place, f"date {str(value)[:40]!r} is not a time", hint="export it again as JSON"
+        ) from exc

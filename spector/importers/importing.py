@@ -1,0 +1,316 @@
+"""Imports files into a memory: checked to their end first, then stored, then reported."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from spector.clock import zone_named
+from spector.errors import ImportFormatError, InvalidInputError
+from spector.importers.detect import format_named
+from spector.importers.entries import Broken, Found, LeftOut, Message, Options
+from spector.importers.places import Place, place_of
+from spector.importers.reading import dated, iter_entries, sources_of
+from spector.importers.report import FileReport, ImportReport
+from spector.importers.sources import SourceFile
+from spector.importers.texts import cut_text, is_blank
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+
+__all__ = ["ImportOptions", "Importing", "import_files"]
+
+#: messages that are stored together: a step of the progress
+STEP: Final = 64
+Change = Callable[[Message], Message]
+Progress = Callable[[int, int | None], None]
+
+
+class Storing(Protocol):
+    """What stores messages; returns how many of them are new."""
+
+    def __call__(self, messages: list[Message]) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What the user wants of an import.
+
+    Attributes:
+        skip_bad: entries and files that cannot be read are listed, and the rest is stored.
+        limit: messages per file at most.
+        change: from the fields of each message to those that are stored.
+    """
+
+    format: str = "auto"
+    timezone: str | None = None
+    assume_utc: bool = False
+    chunk_chars: int = 1200
+    skip_bad: bool = False
+    limit: int | None = None
+    change: Change | None = None
+
+
+def import_files(
+    memory: Memory, *paths: str | Path, dry_run: bool = False, progress: Progress | None = None,
+    **options: Any,
+) -> ImportReport:
+    """Import files, folders and zip archives into a memory.
+
+    Each file is read and checked to its end before its first message is stored.
+
+    Args:
+        dry_run: read, check and count, and store nothing.
+        progress: called with (messages stored so far, total) after every 64.
+        **options: fields of :class:`ImportOptions`.
+
+    Returns:
+        What became of each file. One that cannot be read stores nothing, and ``.error`` says why.
+
+    Raises:
+        ImportFormatError: the only file, or one that was named, cannot be read.
+    """
+    importing = Importing([(str(each), Path(each)) for each in paths], ImportOptions(**options))
+    importing.check(memory)
+    if dry_run:
+        importing.report.dry_run = True
+        return importing.report
+    importing.store(memory, progress=progress)
+    return importing.report
+
+
+@dataclass(slots=True)
+class _Unit:
+    """One file of an import."""
+
+    source: SourceFile
+    kind: str
+    context: dict[str, Any]
+    report: FileReport
+    messages: int = 0
+    #: places among the messages of those that the memory does not take
+    refused: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Importing:
+    """An import in two passes over its files.
+
+    Args:
+        named: what the user calls each path, and the path.
+    """
+
+    named: list[tuple[str, Path]]
+    options: ImportOptions
+    report: ImportReport = field(default_factory=ImportReport)
+    _units: list[_Unit] = field(default_factory=list)
+    #: bytes of a text that the memory takes
+    _most_bytes: int = 1 << 20
+
+    @property
+    def total(self) -> int:
+        """Messages of all files that are sound."""
+        return sum(unit.messages for unit in self._units)
+
+    # -- the first pass ----------------------------------------------------------------------------
+
+    def check(self, memory: Memory) -> ImportReport:
+        """Read every file to its end, and check each message as the memory will.
+
+        Raises:
+            ImportFormatError: a file that was named cannot be read, and bad ones are not skipped.
+        """
+        format_named(self.options.format)
+        self._most_bytes = memory._parts.config.max_text_bytes
+        for name, path in self.named:
+            try:
+                place = place_of(path, name)
+            except ImportFormatError as error:
+                if not self.options.skip_bad:
+                    raise
+                self._refuse(FileReport(name), error)
+                continue
+            self._check_place(place, memory)
+        return self.report
+
+    def _check_place(self, place: Place, memory: Memory) -> None:
+        self.report.others.update(place.others)
+        for source, kind, context in sources_of(place, self.options.format):
+            report = FileReport(source.label)
+            try:
+                if isinstance(kind, ImportFormatError):
+                    raise kind
+                report.format = kind
+                unit = _Unit(source, kind, context, report)
+                self._check_unit(unit, memory)
+            except ImportFormatError as error:
+                if place.is_one and not self.options.skip_bad:
+                    raise
+                self._refuse(FileReport(source.label, report.format), error)
+                continue
+            self.report.files.append(report)
+            self._units.append(unit)
+
+    def _refuse(self, report: FileReport, error: ImportFormatError) -> None:
+        report.error, report.hint = error.message, error.hint
+        self.report.files.append(report)
+
+    def _check_unit(self, unit: _Unit, memory: Memory) -> None:
+        for number, (found, message) in enumerate(self._messages(unit, unit.report), 1):
+            fields = message
+            if unit.kind == "spector":  # the store compares models before it takes a vector
+                fields = {name: value for name, value in message.items() if name != "vector"}
+            try:
+                memory._parts.writer.draft(fields, {})
+            except InvalidInputError as error:
+                where = f"message {number}" + (f" ({found.place})" if found.place else "")
+                said = unit.source.error(where, error.message, hint=error.hint)
+                if not self.options.skip_bad or unit.kind == "spector":
+                    raise said from error
+                unit.refused.add(number)
+                unit.report.bad.append(said.message)
+                continue
+            unit.report.note(found, message)
+            unit.messages += 1
+        unit.report.messages = unit.messages
+        if unit.kind == "spector":
+            with _at_a_path(unit.source) as path:
+                memory._parts.exchange.check_lines(
+                    path, change=self._for_line, limit=self.options.limit
+                )
+        unit.report.stored = unit.messages
+
+    def _messages(
+        self, unit: _Unit, report: FileReport | None = None
+    ) -> Iterator[tuple[Found, Message]]:
+        """The messages of a file as they are stored; counted in ``report`` if there is one."""
+        given = self.options
+        zone = None if given.timezone is None else zone_named(given.timezone)
+        options = Options(zone, given.assume_utc, given.chunk_chars, unit.context)
+        tally = FileReport(unit.source.label) if report is None else report
+        entries = dated(iter_entries(unit.source, unit.kind, options))
+        try:
+            yield from islice(self._stored(entries, tally, unit.kind), given.limit)
+        finally:
+            tally.zoneless = options.zoneless
+            tally.notes = list(options.notes)
+
+    def _stored(
+        self, entries: Iterable[Any], tally: FileReport, kind: str
+    ) -> Iterator[tuple[Found, Message]]:
+        first: ImportFormatError | None = None
+        sound = 0
+        for entry in entries:
+            tally.read += 1
+            if isinstance(entry, Broken):
+                if entry.stops and not self.options.skip_bad:
+                    raise entry.error
+                first = first or entry.error
+                tally.bad.append(entry.error.message)
+                continue
+            sound += 1
+            if isinstance(entry, LeftOut):
+                tally.left_out[entry.reason] += 1
+                continue
+            message = self._changed(entry.message)
+            if kind != "spector" and is_blank(message["text"]):
+                tally.left_out["no text"] += 1
+            elif message.get("tier") == "working":
+                tally.left_out["working tier, which is not kept"] += 1
+            else:
+                for piece in _pieces(message, tally, self._most_bytes):
+                    yield entry, piece
+        if first is not None and not sound:
+            try:
+                raise first
+            finally:
+                del first  # its traceback refers to this frame
+
+    def _changed(self, message: Message) -> Message:
+        return message if self.options.change is None else self.options.change(message)
+
+    # -- the second pass ---------------------------------------------------------------------------
+
+    def store(
+        self, memory: Memory, *, progress: Progress | None = None, storing: Storing | None = None
+    ) -> ImportReport:
+        """Store the messages of all files that were found sound, in steps of 64.
+
+        Args:
+            storing: stores a step; by default :meth:`Memory.remember_many`.
+        """
+        store = storing or (lambda messages: len(memory.remember_many(messages)))
+        total = self.total
+        done = 0
+        for unit in self._units:
+            unit.report.stored = 0
+        for unit in self._units:
+            if progress is not None:
+                progress(done, total)
+            if unit.kind == "spector" and storing is None:
+                with _at_a_path(unit.source) as path:
+                    found = memory.import_(
+                        path, change=self._for_line, limit=self.options.limit,
+                        progress=_shifted(progress, done, total),
+                    )
+                unit.report.stored = len(found)
+                done += unit.messages
+                continue
+            numbered = enumerate(self._messages(unit), 1)
+            messages = (message for number, (_, message) in numbered if number not in unit.refused)
+            while batch := list(islice(messages, STEP)):
+                unit.report.stored += store(batch)
+                done += len(batch)
+                if progress is not None:
+                    progress(done, total)
+        return self.report
+
+    def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
+        changed = self._changed(line)
+        return None if changed.get("tier") == "working" else changed
+
+
+def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]:
+    """A message, in parts if its text is too long to be stored."""
+    text = message["text"]
+    if len(text) * 4 <= most or len(text.encode("utf-8", "replace")) <= most:
+        yield message
+        return
+    parts = list(cut_text(text, most))
+    tally.split += 1
+    for number, part in enumerate(parts, 1):
+        metadata = {**(message.get("metadata") or {}), "part": number, "parts": len(parts)}
+        yield {**message, "text": part, "metadata": metadata}
+
+
+def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda stored, _: progress(done + stored, total)
+
+
+class _at_a_path:  # noqa: N801 - used like a function
+    """The path of a file; one of an archive is unpacked to a temporary one for the while."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> str:
+        if not self._source.member:
+            return os.fspath(self._source.path)
+        self._folder = tempfile.TemporaryDirectory(prefix="spector-")
+        path = Path(self._folder.name) / "export.jsonl"
+        with self._source.open_bytes() as stream, open(path, "wb") as kept:
+            while block := stream.read(1 << 20):
+                kept.write(block)
+        return str(path)
+
+    def __exit__(self, *raised: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()

@@ -1,0 +1,305 @@
+"""Markdown, alone or in a vault: chunks with their headings, tags, dates and links.
+
+A chunk never crosses a heading. It begins with the path of its headings, so that it can be found by
+the topic of its section and read without the rest of the page. The metadata has the path and the
+number of the first line. A note without a heading of the first level has its file name for one; in
+a folder every note begins with its folder and name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from spector.errors import ImportFormatError, InvalidInputError
+from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.notes.chunks import Block, pack
+from spector.importers.notes.front_matter import names_in, properties_of, tags_in
+from spector.importers.sources import Head, SourceFile
+from spector.importers.times import in_zone, parse_time
+
+__all__ = ["FORMAT"]
+
+_SUFFIXES: Final = frozenset((".md", ".markdown", ".mdown"))
+_HEADING: Final = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+_ANY_HEADING: Final = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_FENCE: Final = re.compile(r"^\s*(```+|~~~+)")
+_RULE: Final = re.compile(r"^\s*([-*_])(\s*\1){2,}\s*$")
+_ITEM: Final = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s+\S")
+_LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_TAG: Final = re.compile(r"(?<![\w/#&(])#([^\W\d_][\w/-]{0,60})")
+_DAY: Final = re.compile(r"(?<!\d)(\d{4}-\d\d-\d\d)(?!\d)")
+#: properties that say when a note was made, the surest first, and when it was changed
+_CREATED: Final = ("date", "created", "created_at", "created-at", "date created", "datetime",
+                   "timestamp", "creation date", "day")  # fmt: skip
+_CHANGED: Final = ("updated", "updated_at", "modified", "last_modified", "date modified")
+#: lines of properties at most
+_MOST_LINES: Final = 400
+_MOST_LINKS: Final = 64
+_MOST_TAGS: Final = 32
+
+
+def _recognizes(head: Head) -> bool:
+    if head.suffix in _SUFFIXES:
+        return True
+    return (
+        head.shape == "text" and head.suffix in ("", ".txt", ".text")
+        and _ANY_HEADING.search(head.text) is not None
+    )
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The chunks of a note in their order."""
+    with source.open_text() as stream:
+        numbered = iter(enumerate((each.rstrip() for each in stream), 1))
+        matter, lines = _front_matter(numbered)
+        properties = properties_of(matter)
+        title = _title(source, options)
+        blocks = [
+            *([Block(2, "\n".join(matter))] if "".join(matter).strip() else []),
+            *_blocks(lines),
+        ]  # fmt: skip
+    named = [each for each in blocks if each.headings]
+    path = _path(source, options, title, named[0].headings[0] if named else "", blocks)
+    for block in blocks:
+        block.headings = path + tuple(
+            each for n, each in enumerate(block.headings) if n or not path or each != path[-1]
+        )
+    common = _common(source, options, properties)
+    first = True
+    for line, headings, text in pack(blocks, options.chunk_chars):
+        yield _chunk(line, headings, text, source, common, properties if first else {})
+        first = False
+    if first:
+        yield LeftOut("empty note", "")
+
+
+FORMAT: Final = Format(
+    "markdown", "notes in Markdown, alone or as a folder or zip of them", read, _recognizes
+)
+
+
+def _front_matter(
+    lines: Iterator[tuple[int, str]]
+) -> tuple[list[str], Iterator[tuple[int, str]]]:
+    """The lines of the properties, and all lines after them; no properties without their end."""
+    first = next(lines, None)
+    if first is None:
+        return [], iter(())
+    if first[1] != "---":
+        return [], _chained([first], lines)
+    taken = [first]
+    for number, line in lines:
+        taken.append((number, line))
+        if line in ("---", "..."):
+            return [text for _, text in taken[1:-1]], lines
+        if len(taken) > _MOST_LINES:
+            break
+    return [], _chained(taken, lines)
+
+
+def _chained(
+    first: list[tuple[int, str]], rest: Iterator[tuple[int, str]]
+) -> Iterator[tuple[int, str]]:
+    yield from first
+    yield from rest
+
+
+def _title(source: SourceFile, options: Options) -> str:
+    return PurePosixPath(source.name).stem if source.suffix in _SUFFIXES else ""
+
+
+def _path(
+    source: SourceFile, options: Options, title: str, top: str, blocks: list[Block]
+) -> tuple[str, ...]:
+    """What every chunk begins with: in a folder where the note lies, else its name if need be."""
+    folders = options.context.get("folders")
+    if folders is not None:
+        return (*folders, *([title] if title and title != top else []))
+    has_title = any(each.headings for each in blocks)
+    return () if has_title or not title else (title,)
+
+
+def _common(
+    source: SourceFile, options: Options, properties: dict[str, Any]
+) -> Message:
+    """Fields of all chunks of a note."""
+    common: Message = {"source": source.name}
+    tags = [each for name in tags_in(properties) if (each := label(name)) is not None]
+    if tags:
+        common["tags"] = tags[:_MOST_TAGS]
+    moment = _moment(source, options, properties)
+    if moment is not None:
+        common["event_time"] = moment
+    return common
+
+
+def _moment(
+    source: SourceFile, options: Options, properties: dict[str, Any]
+) -> datetime | None:
+    """When a note was made: by its properties, by the day that names the file, by its change."""
+    lower = {name.lower(): value for name, value in properties.items()}
+    day = _DAY.match(source.name)
+    given = [lower.get(name) for name in _CREATED]
+    for value in (*given, day[1] if day else None, *(lower.get(name) for name in _CHANGED)):
+        moment = _time(value, source, options)
+        if moment is not None:
+            return moment
+    return None
+
+
+def _time(value: Any, source: SourceFile, options: Options) -> datetime | None:
+    """The moment of a property; None for what is no time."""
+    text = str(value).strip().strip("[]") if isinstance(value, (str, int)) else ""
+    if not text[:4].isdigit():
+        return None
+    try:
+        local = datetime.fromisoformat(text)
+        if len(text) == 10:  # a whole day: it has no time whose zone could be missing
+            return in_zone(local, Options(zone=options.zone, assume_utc=True))
+        return in_zone(local, options)
+    except ValueError:
+        pass
+    try:
+        return parse_time(text, source, "", options, name="date") if len(text) > 8 else None
+    except ImportFormatError:
+        return None
+
+
+def _chunk(
+    line: int, headings: tuple[str, ...], text: str, source: SourceFile, common: Message,
+    properties: dict[str, Any],
+) -> Found:
+    metadata: dict[str, Any] = {"line": line}
+    whole = text
+    if headings:
+        metadata["heading"] = headings[-1]
+        metadata["headings"] = list(headings)
+        whole = " > ".join(headings) + "\n\n" + text
+    if source.folders:
+        metadata["folder"] = "/".join(source.folders)
+    if links := list(dict.fromkeys(each.strip() for each in _LINK.findall(text)))[:_MOST_LINKS]:
+        metadata["links"] = links
+    message: Message = {"text": whole, **common, "metadata": metadata}
+    tags = list(dict.fromkeys((*common.get("tags", ()), *_tags(text))))[:_MOST_TAGS]
+    if tags:
+        message["tags"] = tags
+    if properties:
+        metadata["properties"] = properties
+        if aliases := _aliases(properties):
+            message["aliases"] = aliases
+    return Found(message, f"line {line}", conversation="/".join((*source.folders, source.name)))
+
+
+def _aliases(properties: dict[str, Any]) -> list[str]:
+    """Other names of a note that can be names of a memory."""
+    from spector.arguments import parse_aliases
+
+    out: list[str] = []
+    for name, value in properties.items():
+        if name.lower() in ("aliases", "alias"):
+            for each in names_in(value):
+                with contextlib.suppress(InvalidInputError):
+                    out += parse_aliases(each)
+    return list(dict.fromkeys(out))[:_MOST_TAGS]
+
+
+def _tags(text: str) -> list[str]:
+    """Tags within a text, as in "#garden", outside of its code."""
+    out: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and "#" in line:
+            out += _TAG.findall(re.sub(r"`[^`]*`", "", line))
+    return [each.rstrip("/-") for each in out]
+
+
+class _MarkdownReader:
+    """Collects lines into blocks and keeps the current path of headings."""
+
+    def __init__(self) -> None:
+        self.headings: list[tuple[int, str]] = []
+        self.pending: list[str] = []
+        self.start = 1
+        self.fence = ""
+        self.item = False
+        #: True while the innermost heading has no text
+        self.bare = False
+
+    def flush(self) -> Iterator[Block]:
+        text = "\n".join(self.pending).rstrip()
+        if text.strip():
+            path = tuple(title for _, title in self.headings)
+            yield Block(self.start, text, self.item, path)
+            self.bare = False
+        self.pending, self.item = [], False
+
+    def enter(self, number: int, level: int, title: str) -> Iterator[Block]:
+        if self.bare and level <= self.headings[-1][0]:
+            yield self.bare_heading()
+        self.headings = [(at, name) for at, name in self.headings if at < level]
+        self.headings.append((level, title))
+        self.start, self.bare = number, True
+
+    def bare_heading(self) -> Block:
+        """A block for a heading without any text below it."""
+        *above, (_, title) = self.headings
+        return Block(self.start, title, headings=tuple(name for _, name in above))
+
+    def keep(self, number: int, line: str) -> None:
+        if not self.pending:
+            self.start = number
+        self.pending.append(line)
+
+    def feed(self, number: int, line: str) -> Iterator[Block]:
+        fence = _FENCE.match(line)
+        if self.fence or fence:
+            yield from self._code(number, line, fence.group(1) if fence else "")
+            return
+        heading = _HEADING.match(line)
+        if heading:
+            yield from self.flush()
+            yield from self.enter(number, len(heading.group(1)), heading.group(2))
+        elif self._underlines(line):
+            title = self.pending.pop().strip()
+            yield from self.enter(number - 1, 1 if line.startswith("=") else 2, title)
+        elif not line.strip() or _RULE.match(line):
+            yield from self.flush()
+        elif _ITEM.match(line) and not line.startswith(("    ", "\t")):
+            yield from self.flush()
+            self.keep(number, line)
+            self.item = True
+        else:
+            self.keep(number, line)
+
+    def _code(self, number: int, line: str, mark: str) -> Iterator[Block]:
+        if not self.fence:
+            if not self.item:
+                yield from self.flush()
+            self.fence = mark
+            self.keep(number, line)
+        else:
+            self.keep(number, line)
+            if mark.startswith(self.fence) and line.strip() == mark:
+                self.fence = ""
+                if not self.item:
+                    yield from self.flush()
+
+    def _underlines(self, line: str) -> bool:
+        one_line = len(self.pending) == 1 and not self.item
+        return one_line and len(line) >= 2 and line.strip("=-") == "" and len(set(line)) == 1
+
+
+def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Block]:
+    reader = _MarkdownReader()
+    for number, line in lines:
+        yield from reader.feed(number, line)
+    yield from reader.flush()
+    if reader.bare:
+        yield reader.bare_heading()

@@ -1,0 +1,195 @@
+"""What became of the files of an import, counted and said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from spector.clock import from_ms, to_ms
+from spector.importers.entries import Found, Message
+from spector.messages import counted
+
+__all__ = ["FileReport", "ImportReport"]
+
+#: speakers and broken entries that a report names
+_MOST_NAMED = 8
+
+
+@dataclass(slots=True)
+class FileReport:
+    """What became of one file.
+
+    Attributes:
+        read: entries that were looked at, messages or not.
+        stored: messages that are in the store now because of this import.
+        known: messages that were there before.
+        forgotten: messages that were forgotten since, and stay so.
+        left_out: reason -> entries that are no messages.
+        undated: messages whose time is not known.
+        dated_by_others: messages with the time of the message next to them.
+        zoneless: times without a zone that were read as UTC.
+        error: why nothing of it is stored; "" if that is not so.
+        bad: errors of entries that were skipped.
+    """
+
+    file: str
+    format: str = ""
+    read: int = 0
+    messages: int = 0
+    stored: int = 0
+    known: int = 0
+    forgotten: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    undated: int = 0
+    dated_by_others: int = 0
+    zoneless: int = 0
+    split: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+    speakers: Counter[str] = field(default_factory=Counter)
+    sessions: set[str] = field(default_factory=set)
+    error: str = ""
+    hint: str = ""
+    bad: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, found: Found, message: Message) -> None:
+        """Count a message that will be stored."""
+        moment = message.get("event_time")
+        if isinstance(moment, str):
+            moment = from_ms(to_ms(moment))
+        if moment is None:
+            self.undated += 1
+        else:
+            self.first = moment if self.first is None else min(self.first, moment)
+            self.last = moment if self.last is None else max(self.last, moment)
+        self.dated_by_others += found.borrowed
+        speaker = (message.get("metadata") or {}).get("speaker") or message.get("role")
+        if isinstance(speaker, str):
+            self.speakers[speaker] += 1
+        session = message.get("session_id")
+        if isinstance(session, str):
+            self.sessions.add(session)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it; what there is none of is left out, but for the counts."""
+        out: dict[str, Any] = {
+            "file": self.file, "format": self.format, "messages": self.messages,
+            "skipped": len(self.bad), "read": self.read, "stored": self.stored,
+            "known": self.known, "left_out": dict(self.left_out.most_common()),
+        }  # fmt: skip
+        more: dict[str, Any] = {
+            "forgotten": self.forgotten, "undated": self.undated,
+            "dated_by_others": self.dated_by_others, "zoneless": self.zoneless,
+            "split": self.split, "first": self.first, "last": self.last,
+            "speakers": dict(self.speakers.most_common()), "sessions": len(self.sessions),
+            "error": self.error, "bad": self.bad,
+        }  # fmt: skip
+        return out | {name: value for name, value in more.items() if value}
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of an import; ``print(report)`` says it in lines.
+
+    Attributes:
+        files: one report each, in the order in which they were read.
+        others: ending -> files that were not looked at.
+        dry_run: nothing was stored; ``stored`` says what would be.
+    """
+
+    files: list[FileReport] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+    dry_run: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether no file was refused and no entry skipped as bad."""
+        return not any(each.error for each in self.files)
+
+    def total(self, name: str) -> int:
+        """The sum of a count over all files."""
+        return sum(getattr(each, name) for each in self.files)
+
+    @property
+    def stored(self) -> int:
+        """Messages that are in the store now because of this import."""
+        return self.total("stored")
+
+    @property
+    def known(self) -> int:
+        """Messages that were there before."""
+        return self.total("known")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The report, one thought a line."""
+        pairs = self.pairs()
+        width = max(map(len, pairs))
+        return [f"  {name.ljust(width)}  {value}" for name, value in pairs.items()]
+
+    def pairs(self) -> dict[str, str]:
+        """What is counted -> how many, in words."""
+        would = "would be " if self.dry_run else ""
+        pairs = [("read", _entries(self.total("read"))),
+                 ("stored", f"{would}{self.stored:,}".strip())]
+        if self.known:
+            pairs.append(("known already", f"{self.known:,}"))
+        if self.total("forgotten"):
+            pairs.append(("forgotten before, left out", f"{self.total('forgotten'):,}"))
+        left: Counter[str] = sum((each.left_out for each in self.files), Counter())
+        if left:
+            said = ", ".join(f"{reason} {count:,}" for reason, count in left.most_common())
+            pairs.append(("left out", f"{left.total():,}: {said}"))
+        pairs += self._times()
+        pairs += self._people()
+        if self.others:
+            said = ", ".join(f"{count:,} {ending}" for ending, count in self.others.most_common(6))
+            pairs.append(("files not read", said))
+        return dict(pairs)
+
+    def _times(self) -> list[tuple[str, str]]:
+        out = []
+        firsts = [each.first for each in self.files if each.first is not None]
+        lasts = [each.last for each in self.files if each.last is not None]
+        if firsts:
+            out.append(("time", f"{min(firsts):%Y-%m-%d} to {max(lasts):%Y-%m-%d}"))
+        if self.total("zoneless"):
+            out.append((
+                "no time zone", f"{counted(self.total('zoneless'), 'time')} read as UTC; --tz names"
+                " another zone",
+            ))
+        if self.total("dated_by_others"):
+            out.append((
+                "no time of their own",
+                f"{self.total('dated_by_others'):,} take that of the message next to them",
+            ))
+        if self.total("undated"):
+            out.append((
+                "no time at all",
+                f"{self.total('undated'):,} are dated as they are stored; --event-time gives"
+                " another time",
+            ))
+        return out
+
+    def _people(self) -> list[tuple[str, str]]:
+        out = []
+        speakers: Counter[str] = sum((each.speakers for each in self.files), Counter())
+        if speakers:
+            named = [f"{name} {count:,}" for name, count in speakers.most_common(_MOST_NAMED)]
+            more = len(speakers) - len(named)
+            out.append(("speakers", ", ".join(named) + (f" and {more:,} more" if more else "")))
+        sessions: set[str] = set().union(*(each.sessions for each in self.files))
+        if sessions:
+            out.append(("sessions", f"{len(sessions):,}"))
+        if self.total("split"):
+            out.append(("split, being too long", f"{self.total('split'):,}"))
+        return out
+
+
+def _entries(count: int) -> str:
+    return f"{count:,} {'entry' if count == 1 else 'entries'}"

@@ -1,0 +1,166 @@
+"""Tables as text: comma-, semicolon- or tab-separated, with a first line of names.
+
+A column of texts is needed; columns of times, speakers and scopes are known by the names that
+people give them. The others go into the metadata.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import Any, Final, TextIO
+
+from spector.errors import ImportFormatError
+from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.sources import Head, SourceFile
+from spector.importers.times import parse_time
+
+__all__ = ["FORMAT"]
+
+#: field of a memory -> names of its column, the surest first
+_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "text": ("text", "content", "message", "body", "memory", "note", "value", "metin", "mesaj",
+             "icerik"),
+    "event_time": ("event_time", "timestamp", "created_at", "createdat", "datetime", "date_time",
+                   "date", "time", "sent_at", "created", "ts", "tarih", "zaman"),
+    "role": ("role", "sender_type", "rol"),
+    "speaker": ("speaker", "author", "sender", "from", "name", "username", "user", "kisi",
+                "gonderen"),
+    "user_id": ("user_id", "userid"),
+    "agent_id": ("agent_id", "agentid"),
+    "session_id": ("session_id", "conversation_id", "conversation", "thread_id", "thread",
+                   "channel", "chat", "sohbet"),
+    "source": ("source", "kaynak"),
+    "tags": ("tags", "tag", "labels", "categories", "etiketler"),
+    "importance": ("importance",),
+    "id": ("id", "message_id", "uuid"),
+}  # fmt: skip
+_DELIMITERS: Final = ",;\t|"
+
+
+def _recognizes(head: Head) -> bool:
+    return head.shape == "text" and head.suffix in (".csv", ".tsv")
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The rows of a table, in their order."""
+    with source.open_text() as stream:
+        first = stream.readline()
+        while first and not first.strip():
+            first = stream.readline()
+        delimiter = max(_DELIMITERS, key=first.count)
+        if source.suffix == ".tsv":
+            delimiter = "\t"
+    with source.open_text() as stream:
+        rows = _rows(stream, source, delimiter)
+        _, names = next(rows, (0, []))
+        columns = _columns(names, source)
+        for line, cells in rows:
+            place = f"line {line}"
+            if not any(cell.strip() for cell in cells):
+                continue
+            try:
+                yield _row(names, cells, columns, source, place, options)
+            except ImportFormatError as error:
+                yield Broken(error)
+
+
+FORMAT: Final = Format(
+    "csv", "a table with a column of texts, and names in its first line", read, _recognizes
+)
+
+
+def _rows(
+    stream: TextIO, source: SourceFile, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    """(line, cells) of every row, the names among them."""
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    line = 1
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as exc:
+            raise source.error(
+                f"line {reader.line_num or line}", f"broken table: {exc}",
+                hint="save it again as CSV, or as JSON lines",
+            ) from exc
+        yield line, cells
+        line = reader.line_num + 1
+
+
+def _plain(name: str) -> str:
+    folded = name.strip().strip("\ufeff").casefold().translate(str.maketrans("ışğüöç", "isguoc"))
+    return re.sub(r"[\s-]+", "_", folded.replace("i\u0307", "i"))
+
+
+def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
+    """Field -> number of its column.
+
+    Raises:
+        ImportFormatError: no column has texts, or two have the same name.
+    """
+    plain = [_plain(each) for each in names]
+    twice = [each for each in plain if each and plain.count(each) > 1]
+    if twice:
+        raise source.error("line 1", f"two columns are named {twice[0]!r}", hint="rename one")
+    columns: dict[str, int] = {}
+    for field, known in _COLUMNS.items():
+        at = next((plain.index(each) for each in known if each in plain), None)
+        if at is not None and at not in columns.values():
+            columns[field] = at
+    if "text" not in columns:
+        shown = ", ".join(each[:30] for each in names[:8]) or "none"
+        raise source.error(
+            "line 1", f"no column has texts (columns: {shown})", hint='name one of them "text"'
+        )
+    return columns
+
+
+def _row(
+    names: list[str], cells: list[str], columns: dict[str, int], source: SourceFile, place: str,
+    options: Options,
+) -> Entry:
+    if len(cells) != len(names):
+        raise source.error(
+            place, f"has {len(cells)} cells, and there are {len(names)} columns",
+            hint="quote cells that contain the separator",
+        )
+    given = {field: cells[at].strip() for field, at in columns.items()}
+    text = cells[columns["text"]]
+    if not text.strip():
+        return LeftOut("no text", place)
+    message: Message = {"text": text, "source": given.get("source") or source.name}
+    moment = parse_time(given.get("event_time"), source, place, options, name="time")
+    if moment is not None:
+        message["event_time"] = moment
+    for name in ("user_id", "agent_id", "session_id"):
+        if (found := label(given.get(name))) is not None:
+            message[name] = found
+    speaker = label(given.get("speaker"))
+    if role := label(given.get("role")) or speaker:
+        message["role"] = role
+    if importance := given.get("importance"):
+        message["importance"] = _number(importance, source, place)
+    if tags := [each for part in re.split("[,;|]", given.get("tags", ""))
+                if (each := label(part)) is not None]:  # fmt: skip
+        message["tags"] = tags
+    metadata: dict[str, Any] = {} if speaker is None else {"speaker": speaker}
+    known = set(columns.values())
+    for at, name in enumerate(names):
+        if at not in known and name.strip() and cells[at].strip():
+            metadata[name.strip()] = cells[at].strip()
+    if metadata:
+        message["metadata"] = metadata
+    return Found(message, place, given.get("id", ""))
+
+
+def _number(text: str, source: SourceFile, place: str) -> float:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError as exc:
+        raise source.error(
+            place, f"importance is {text[:40]!r}", hint="write a number in 0..1"
+        ) from exc

@@ -1,0 +1,333 @@
+"""JSON messages: one object per line, one JSON array, or {"messages": [...]}.
+
+A message is {"role", "content"} as chat models write it, {"text"}, or an item of an API, plus any
+keyword of ``Memory.remember``. Unknown keys go into the metadata, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from spector.chat import MESSAGE_KEYS, ChatMessage, chat_message
+from spector.errors import ImportFormatError, InvalidInputError
+from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.sources import BAD_JSON, Head, SourceFile, each_line
+from spector.importers.texts import is_blank
+from spector.importers.times import TIME_KEYS, parse_time, time_among
+from spector.messages import shown
+
+__all__ = ["FORMAT", "SPECTOR"]
+
+_SCOPES: Final = ("session_id", "agent_id", "user_id")
+_STRINGS: Final = ("tier", *_SCOPES, "source", "role", "category", "modality")
+_NUMBERS: Final = ("importance", "valence", "arousal", "confidence")
+_TIMES: Final = ("event_time", "valid_from", "valid_until")
+#: fields of our exports that are not arguments of ``remember``
+_STATE: Final = frozenset(
+    """id recorded_at stability_days utility access_count last_access flags parents supersedes
+    superseded_by own_until score explain payload sources references mentions edges""".split()
+)
+_FLAGS: Final = ("pinned", "immutable", "unresolved")
+_BODY: Final = frozenset((
+    "text", "content", "tags", "metadata", "vector", "vector_model", *_FLAGS, *_STRINGS, *_NUMBERS,
+    *_TIMES,
+))  # fmt: skip
+#: of a chat model's message: what is worth a place in the metadata
+_KEPT: Final = frozenset(("id", "model", "tool_call_id", "call_id"))
+#: the list of messages within a conversation
+_LISTS: Final = ("messages", "conversation", "turns", "history", "items", "chat_history")
+#: names of the id of a conversation
+_IDS: Final = ("session_id", "conversation_id", "thread_id", "id", "uuid")
+#: kinds of API items and of LangChain's messages
+_KINDS: Final = frozenset(
+    """message function_call function_call_output reasoning custom_tool_call
+    custom_tool_call_output human ai system tool HumanMessage AIMessage SystemMessage ToolMessage
+    """.split()
+)
+
+
+def _recognizes(head: Head) -> bool:
+    if head.shape == "text":
+        return False
+    first = head.first
+    return bool(
+        {"text", "content", "parts"} & first.keys()
+        or _list_in(first) is not None
+        or first.get("type") in _KINDS or "lc" in first
+        or ("role" in first and ("tool_calls" in first or "function_call" in first))
+    )
+
+
+def _recognizes_ours(head: Head) -> bool:
+    first = head.first
+    return head.shape != "text" and (
+        {"text", "tier", "recorded_at"} <= first.keys() or isinstance(first.get("spector"), str)
+    )
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The messages of a file, in their order.
+
+    Lines of our own exports that are about several memories, or none, are passed over.
+    """
+    for place, entry, shared in _entries(source, options):
+        if isinstance(entry, ImportFormatError):
+            yield Broken(entry)
+            continue
+        if isinstance(entry.get("spector"), str) and not {"text", "content"} & entry.keys():
+            continue
+        try:
+            yield entry_of(entry, source, place, options, shared)
+        except ImportFormatError as error:
+            yield Broken(error)
+
+
+FORMAT: Final = Format(
+    "jsonl", "messages as JSON: one a line, an array of them, or of conversations", read,
+    _recognizes,
+)
+SPECTOR: Final = Format("spector", "output of spector export", read, _recognizes_ours)
+
+
+# -- the objects of a file -------------------------------------------------------------------------
+
+_Place = tuple[str, dict[str, Any] | ImportFormatError, Message]
+
+
+def _entries(source: SourceFile, options: Options) -> Iterator[_Place]:
+    """Place, object (or why there is none) and what its conversation says of all messages."""
+    if source.first_character() == "[":
+        for number, element in source.each_object():
+            yield from _opened(element, source, f"entry {number}", options)
+        return
+    if _is_one_document(source):
+        yield from _opened(source.load_object(), source, "document", options)
+        return
+    for place, entry in each_line(source):
+        if isinstance(entry, ImportFormatError):
+            yield place, entry, {}
+        else:
+            yield from _opened(entry, source, place, options)
+
+
+def _is_one_document(source: SourceFile) -> bool:
+    """Whether the first line is the beginning of an object that ends further down."""
+    with source.open_text() as stream:
+        first = next((line.strip() for line in stream if line.strip()), "")
+    if first in ("{", '{"messages": [', '{"messages":['):
+        return True
+    if source.suffix in (".jsonl", ".ndjson"):
+        return False
+    try:
+        json.loads(first)
+    except json.JSONDecodeError:
+        return first.startswith("{") and not first.endswith("}")
+    except BAD_JSON:
+        return False
+    return False
+
+
+def _list_in(entry: dict[str, Any]) -> list[Any] | None:
+    """The messages of a conversation; None for what is none."""
+    if {"text", "content"} & entry.keys():
+        return None
+    for name in _LISTS:
+        found = entry.get(name)
+        if isinstance(found, list) and all(isinstance(each, dict) for each in found[:1]):
+            return found
+    return None
+
+
+def _opened(
+    entry: dict[str, Any], source: SourceFile, place: str, options: Options
+) -> Iterator[_Place]:
+    """A message as it is, or the messages of a conversation."""
+    messages = _list_in(entry)
+    if messages is None:
+        yield place, entry, {}
+        return
+    try:
+        shared = _shared(entry, source, place, options)
+    except ImportFormatError as error:
+        yield place, error, {}
+        return
+    for number, each in enumerate(messages, 1):
+        where = f"{place}, message {number}"
+        if isinstance(each, dict):
+            yield where, each, shared
+        else:
+            yield where, source.error(
+                where, "is not an object", hint='write {"role", "content"}'
+            ), {}
+
+
+def _shared(
+    entry: dict[str, Any], source: SourceFile, place: str, options: Options
+) -> Message:
+    """What a conversation says of all its messages."""
+    shared: Message = {}
+    session = next((found for name in _IDS if (found := label(entry.get(name)))), None)
+    if session is not None:
+        shared["session_id"] = session
+    for name in ("user_id", "agent_id"):
+        if (found := label(entry.get(name))) is not None:
+            shared[name] = found
+    moment, _ = time_among(entry, source, place, options)
+    if moment is not None:
+        shared["event_time"] = moment
+    if isinstance(entry.get("title"), str) and entry["title"].strip():
+        shared["title"] = entry["title"].strip()[:500]
+    return shared
+
+
+# -- one object ------------------------------------------------------------------------------------
+
+
+def entry_of(
+    entry: dict[str, Any], source: SourceFile, place: str, options: Options, shared: Message
+) -> Entry:
+    """The message of one JSON object.
+
+    Raises:
+        ImportFormatError: it is none.
+    """
+    found, text = _said(entry, source, place)
+    if is_blank(text):
+        return LeftOut("no text" if found is None else found.reason, place)
+    message: Message = {"text": text}
+    message.update(_plain_fields(entry, source, place))
+    if found is not None and isinstance(found.role, str):
+        message["role"] = found.role
+    if found is not None and found.is_tool and not found.texts:
+        message["role"] = "tool"
+    borrowed = _add_times(message, entry, source, place, options, shared)
+    metadata = {**_extra(entry, found, message), **message.get("metadata", {})}
+    if "title" in shared:
+        metadata.setdefault("title", shared["title"])
+    if metadata:
+        message["metadata"] = metadata
+    for name in _SCOPES:
+        if name in shared:
+            message.setdefault(name, shared[name])
+    if "source" not in entry:
+        message["source"] = source.name
+    own_id = entry.get("id") if "recorded_at" not in entry else None
+    return Found(
+        message, place, str(own_id) if isinstance(own_id, (str, int)) else "", borrowed=borrowed
+    )
+
+
+def _said(
+    entry: dict[str, Any], source: SourceFile, place: str
+) -> tuple[ChatMessage | None, str]:
+    """The message of a chat model and its text; a text alone is no such message."""
+    body = entry.get("text", entry.get("content"))
+    if isinstance(body, str) and not _is_chat(entry):
+        return None, body  # its outer spaces belong to it
+    if not {"text", "content", "parts", "data", "kwargs"} & entry.keys() and not (
+        entry.get("tool_calls") or entry.get("function_call") or entry.get("type") in _KINDS
+        or str(entry.get("type")).endswith(("_call", "_output"))
+    ):
+        raise source.error(
+            place, 'has neither "text" nor "content"',
+            hint='write {"role": "user", "content": "..."}',
+        )
+    if "text" in entry and body is not None and not isinstance(body, (str, list)):
+        raise source.error(
+            place, f"the text must be a str, got {type(body).__name__}",
+            hint="write it as a JSON string",
+        )
+    try:
+        found = chat_message(entry)
+    except InvalidInputError as error:
+        raise source.error(place, error.message, hint=error.hint) from error
+    if isinstance(body, str) and found.texts:
+        return found, body
+    return found, found.text
+
+
+def _is_chat(entry: dict[str, Any]) -> bool:
+    return isinstance(entry.get("role"), str) or isinstance(entry.get("type"), str)
+
+
+def _add_times(
+    message: Message, entry: dict[str, Any], source: SourceFile, place: str, options: Options,
+    shared: Message,
+) -> bool:
+    """Add the times of an entry; whether its time is that of its conversation."""
+    for name in _TIMES:
+        moment = parse_time(entry.get(name), source, place, options, name=name)
+        if moment is not None:
+            message[name] = moment
+    if "event_time" in message:
+        return False
+    moment, _ = time_among(entry, source, place, options)
+    if moment is None and isinstance(entry.get("metadata"), dict):
+        moment, _ = time_among(entry["metadata"], source, place, options)
+    if moment is None and "event_time" in shared:
+        message["event_time"] = shared["event_time"]
+        return True
+    if moment is not None:
+        message["event_time"] = moment
+    return False
+
+
+def _extra(
+    entry: dict[str, Any], found: ChatMessage | None, message: Message
+) -> dict[str, Any]:
+    """Keys that ``remember`` does not take, for the metadata."""
+    is_ours = "recorded_at" in entry
+    out: dict[str, Any] = {}
+    for name, value in entry.items():
+        if name in _BODY or value is None or (is_ours and name in _STATE):
+            continue
+        if name in TIME_KEYS and not (isinstance(value, str) and not value[:1].isdigit()):
+            continue
+        if found is not None and name in MESSAGE_KEYS.difference(_KEPT, TIME_KEYS):
+            continue
+        out[name] = value
+    if found is not None and found.name:
+        if message.get("role") in ("tool", "function"):
+            out["tool"] = found.name
+        else:
+            out["speaker"] = found.name
+    if found is not None and found.calls:
+        out["tool_calls"] = found.shown_calls()
+    return out
+
+
+def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Message:
+    out: Message = {}
+    for name in (*_STRINGS, *_NUMBERS):
+        value = entry.get(name)
+        if value is None:
+            continue
+        if name in _SCOPES and isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)  # the numbers of databases
+        kinds, kind = ((str,), "a string") if name in _STRINGS else ((int, float), "a number")
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise source.error(place, f'"{name}" must be {kind}', hint=f"got {shown(value)}")
+        out[name] = value
+    tags = entry.get("tags")
+    if isinstance(tags, str):
+        tags = [tags]
+    if tags is not None:
+        if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+            raise source.error(place, '"tags" must be a list of strings', hint=f"got {shown(tags)}")
+        if tags:
+            out["tags"] = list(tags)
+    metadata = entry.get("metadata")
+    if metadata is not None:
+        if not isinstance(metadata, dict):
+            raise source.error(place, '"metadata" must be an object', hint=f"got {shown(metadata)}")
+        out["metadata"] = metadata
+    # our exports name the model of their vectors; only Memory.import_ can compare it
+    if entry.get("vector") is not None and not entry.get("vector_model"):
+        out["vector"] = entry["vector"]
+    flags = entry.get("flags")
+    for name in _FLAGS:
+        if entry.get(name) is True or (isinstance(flags, list) and name in flags):
+            out[name] = True
+    return out

@@ -1,0 +1,1 @@
+"""Files of other programs, read right or refused."""

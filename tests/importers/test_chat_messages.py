@@ -1,0 +1,162 @@
+"""Messages of chat models go into a memory as their makers write them.
+
+Damage without it: a transcript with one call of a tool is refused whole; a tool's answer passes for
+the user's words. Guard: messages of four makers and of their libraries' objects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.errors import InvalidInputError, InvalidTextError
+from spector.importers import iter_messages
+from tests.fakes import FakeEmbedder
+
+
+@pytest.fixture
+def memory() -> Iterator[spector.Memory]:
+    with spector.open(":memory:", embedder=FakeEmbedder()) as opened:
+        yield opened
+
+
+class Dumped:
+    """Stands for an object of a maker's library."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        return self._fields
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "book", "arguments": '{"n": 2}'}}
+SPOKEN: dict[str, tuple[Any, str, str | None]] = {
+    "plain": ({"role": "user", "content": "I sail."}, "I sail.", "user"),
+    "openai parts": ({"role": "user", "content": [{"type": "text", "text": "I sail."}, {
+        "type": "image_url", "image_url": {"url": "data:..."}}]}, "I sail.", "user"),
+    "openai object": (Dumped(role="assistant", content="I sail.", refusal=None, tool_calls=None,
+                             annotations=[]), "I sail.", "assistant"),
+    "openai refusal": ({"role": "assistant", "content": None, "refusal": "No."}, "No.",
+                       "assistant"),
+    "openai audio": ({"role": "assistant", "content": None, "audio": {"id": "a", "data": "...",
+                      "transcript": "I sail."}}, "I sail.", "assistant"),
+    "openai tool": ({"role": "tool", "tool_call_id": "c", "content": "done"}, "done", "tool"),
+    "responses": ({"type": "message", "id": "m", "status": "completed", "role": "assistant",
+                   "content": [{"type": "output_text", "text": "I sail.", "annotations": []}]},
+                  "I sail.", "assistant"),
+    "responses output": ({"type": "function_call_output", "call_id": "c", "output": "shipped"},
+                         "shipped", "tool"),
+    "anthropic": ({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"},
+                  {"type": "text", "text": "I sail."}]}, "I sail.", "assistant"),
+    "anthropic result": ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t",
+                         "content": [{"type": "text", "text": "4 degrees"}]}]}, "4 degrees",
+                         "tool"),
+    "anthropic both": ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t",
+                       "content": "4 degrees"}, {"type": "text", "text": "So I stay in."}]},
+                       "So I stay in.", "user"),
+    "langchain": ({"type": "human", "content": "I sail.", "additional_kwargs": {},
+                   "response_metadata": {}, "example": False}, "I sail.", "user"),
+    "langchain saved": ({"type": "ai", "data": {"content": "I sail.", "tool_calls": []}},
+                        "I sail.", "assistant"),
+    "langchain dumped": ({"lc": 1, "type": "constructor", "id": ["langchain", "HumanMessage"],
+                          "kwargs": {"content": "I sail."}}, "I sail.", "user"),
+    "langchain strings": ({"role": "user", "content": ["I sail.", "Often."]}, "I sail.\nOften.",
+                          "user"),
+    "gemini": ({"role": "model", "parts": [{"text": "I sail."}, {"thought": True, "text": "hm"}]},
+               "I sail.", "assistant"),
+    "gemini answer": ({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {
+        "result": "4 degrees"}}}]}, "4 degrees", "tool"),
+    "alt text": ({"role": "user", "content": [{"type": "image", "alt": "A red boat."}]},
+                 "A red boat.", "user"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "text", "role"), SPOKEN.values(), ids=SPOKEN)
+def test_a_message_of_any_maker_is_remembered(
+    memory: spector.Memory, message: Any, text: str, role: str | None
+) -> None:
+    record = memory.remember(message)
+    assert (record.text, record.role) == (text, role)
+    (again,) = memory.remember_many([message])
+    assert (again.text, again.role) == (text, role)
+    assert memory.observe(message, dry_run=True, force=True).units is not None
+
+
+@pytest.mark.parametrize(("message", "text", "role"), SPOKEN.values(), ids=SPOKEN)
+def test_and_imported(tmp_path: Path, message: Any, text: str, role: str | None) -> None:
+    if isinstance(message, Dumped):
+        message = message.model_dump()
+    path = tmp_path / "m.jsonl"
+    path.write_text(json.dumps(message) + "\n" + json.dumps(message) + "\n")
+    found = list(iter_messages(path))
+    assert [(each["text"], each.get("role")) for each in found] == [(text, role)] * 2
+
+
+WORDLESS: dict[str, tuple[Any, str, str]] = {
+    "call": ({"role": "assistant", "tool_calls": [CALL]}, "tool call", "a call of the tool book"),
+    "null": ({"role": "assistant", "content": None, "tool_calls": [CALL, {
+        "function": {"name": "pay"}}]}, "tool call", "calls of 2 tools"),
+    "empty": ({"role": "assistant", "content": ""}, "no text", "nothing"),
+    "picture": ({"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
+                "picture", "a picture"),
+    "sound": ({"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "x"}}]},
+              "sound", "a sound"),
+    "anthropic call": ({"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name":
+                        "look", "input": {"q": 1}}]}, "tool call", "a call of the tool look"),
+    "reasoning": ({"type": "reasoning", "id": "r", "summary": []}, "thoughts", "thoughts"),
+    "responses call": ({"type": "function_call", "call_id": "c", "name": "status", "arguments":
+                        "{}"}, "tool call", "a call of the tool status"),
+    "gemini call": ({"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+                    "tool call", "a call of the tool f"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "reason", "found"), WORDLESS.values(), ids=WORDLESS)
+def test_a_message_without_a_text_is_refused_alone_and_left_out_of_many(
+    memory: spector.Memory, message: Any, reason: str, found: str
+) -> None:
+    if message.get("content") != "":
+        with pytest.raises(InvalidTextError, match=found) as caught:
+            memory.remember(message)
+        assert caught.value.hint
+    stored = memory.remember_many(["first", message, {"role": "user", "content": "last"}])
+    assert [each.text for each in stored] == ["first", "last"]
+    assert stored.skipped == (spector.Skipped(1, reason),)
+    assert len(memory) == 2
+
+
+def test_calls_beside_a_text_are_kept_and_a_name_is_the_speaker(memory: spector.Memory) -> None:
+    record = memory.remember({"role": "assistant", "content": "I book it.", "tool_calls": [CALL]})
+    assert record.metadata["tool_calls"] == [{"name": "book", "arguments": '{"n": 2}'}]
+    record = memory.remember({"role": "user", "name": "Mirela", "content": "I sail."})
+    assert (record.speaker, record.role) == ("Mirela", "user")
+
+
+def test_what_is_no_message_is_refused_still(memory: spector.Memory) -> None:
+    for wrong in (
+        {"content": "x", "colour": "red"}, {"content": [7]}, {"content": 7}, {"text": ""}, "",
+        {"role": "user", "content": "x", "tool_calls": 7}, {"content": "a", "text": "b"}, 7, {},
+        {"role": "user", "content": [{"type": "text", "text": "x"}], "tags": 5},
+    ):  # fmt: skip
+        with pytest.raises(InvalidInputError):
+            memory.remember(wrong)
+        with pytest.raises(InvalidInputError):
+            memory.remember_many([wrong])
+    deep: Any = "x"
+    for _ in range(200):
+        deep = [{"type": "tool_result", "content": deep}]
+    with pytest.raises(InvalidTextError, match="nested"):
+        memory.remember({"role": "user", "content": deep})
+    assert len(memory) == 0
+
+
+def test_a_cue_may_have_parts(memory: spector.Memory) -> None:
+    memory.remember("I sail a red boat.")
+    hits = memory.recall({"role": "user", "content": [{"type": "text", "text": "a red boat"}]})
+    assert [hit.text for hit in hits] == ["I sail a red boat."]

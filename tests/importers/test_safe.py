@@ -1,0 +1,223 @@
+"""An import stores a file whole or not at all, and says what became of each entry.
+
+Mechanism: two passes; the first reads and checks every message as the memory will. Damage without
+it: half a file in the store and a wrong count, a tier that vanishes with the process, a folder that
+one odd file stops. Guard: bad entries at every place, in files, folders and zip archives.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.errors import ImportFormatError
+from spector.importers import import_files, iter_messages
+from tests.fakes import FakeEmbedder
+
+
+@pytest.fixture
+def memory() -> Iterator[spector.Memory]:
+    with spector.open(":memory:", embedder=FakeEmbedder()) as opened:
+        yield opened
+
+
+def lines(path: Path, *entries: Any) -> Path:
+    path.write_text("".join(
+        (each if isinstance(each, str) else json.dumps(each)) + "\n" for each in entries
+    ))  # fmt: skip
+    return path
+
+
+GOOD = {"role": "user", "content": "The pump reads three bar.", "timestamp": 1714730000}
+BAD: dict[str, Any] = {
+    "cut off": '{"role": "user", "content": "x', "importance": {**GOOD, "importance": 7},
+    "no text": {"colour": "red"}, "a number": {"text": 7}, "a list": "[1]",
+    "a time": {**GOOD, "timestamp": "yesterday"}, "a tier": {**GOOD, "tier": "nowhere"},
+    "a session": {**GOOD, "session_id": "a\nb"}, "a tag": {**GOOD, "tags": ["x" * 300]},
+    "a vector": {**GOOD, "vector": [1.0, 2.0]},
+    "metadata": {**GOOD, "metadata": {"a": "x" * 70000}},
+    "half a pair": {"role": "user", "content": "\ud800"},
+    "a window": {**GOOD, "valid_from": "2026-01-01", "valid_until": "2025-01-01"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("at", [0, 70, 139])
+def test_a_bad_entry_stores_nothing_and_is_named(
+    memory: spector.Memory, tmp_path: Path, bad: Any, at: int
+) -> None:
+    entries = [GOOD] * 139
+    entries.insert(at, bad)
+    path = lines(tmp_path / "chat.jsonl", *entries)
+    for dry_run in (True, False):
+        with pytest.raises(ImportFormatError) as caught:
+            import_files(memory, path, dry_run=dry_run)
+        assert "chat.jsonl" in caught.value.message
+        assert f"line {at + 1}" in caught.value.message or "entry 1:" in caught.value.message
+        assert caught.value.hint
+    assert len(memory) == 0
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_a_bad_entry_that_may_be_skipped_is_listed(
+    memory: spector.Memory, tmp_path: Path, bad: Any
+) -> None:
+    path = lines(tmp_path / "chat.jsonl", GOOD, bad, {**GOOD, "content": "A second one."})
+    report = import_files(memory, path, skip_bad=True)
+    assert [each.text for each in memory] == [GOOD["content"], "A second one."]
+    (listed,) = report.files[0].bad
+    assert "chat.jsonl" in listed
+    assert "line 2" in listed
+    assert (report.files[0].read, report.stored) == (3, 2)
+
+
+def test_what_is_no_message_is_counted_by_reason(memory: spector.Memory, tmp_path: Path) -> None:
+    call = {"role": "assistant", "tool_calls": [{"function": {"name": "book", "arguments": "{}"}}]}
+    path = lines(
+        tmp_path / "chat.jsonl", GOOD, call, {**call, "content": None}, {**call, "content": ""},
+        {"role": "user", "content": "\u200b \ufeff"}, {"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": "x"}}]}, {**GOOD, "tier": "working"},
+    )  # fmt: skip
+    report = import_files(memory, path)
+    assert len(memory) == 1
+    assert report.files[0].left_out == {
+        "tool call": 3, "no text": 1, "picture": 1, "working tier, which is not kept": 1,
+    }
+    assert "left out" in str(report)
+
+
+def test_a_folder_is_read_past_an_odd_file(memory: spector.Memory, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / "deep" / "er").mkdir(parents=True)
+    lines(vault / "chat.jsonl", GOOD)
+    lines(vault / "broken.jsonl", GOOD, "{")
+    (vault / "odd.json").write_text('{"rows": 3}')
+    (vault / "deep" / "er" / "note.md").write_text("A note of the deep.")
+    (vault / "deep" / "empty.md").write_text("")
+    (vault / "photo.jpg").write_bytes(b"\xff\xd8")
+    (vault / ".hidden.md").write_text("Not for anyone.")
+    outside = tmp_path / "outside.md"
+    outside.write_text("Not of this folder.")
+    (vault / "link.md").symlink_to(outside)
+    report = import_files(memory, vault)
+    texts = {each.text for each in memory}
+    assert texts == {GOOD["content"], "deep > er > note\n\nA note of the deep."}
+    assert {Path(each.file).name for each in report.files if each.error} == {
+        "broken.jsonl", "odd.json",
+    }  # fmt: skip
+    assert not report.ok
+    assert report.others == {".jpg": 1, "link out of the folder": 1}
+
+
+def test_a_zip_is_read_like_a_folder_and_nothing_is_written(
+    memory: spector.Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/chat.jsonl", json.dumps(GOOD))
+        archive.writestr("../../evil.md", "From above.")
+        archive.writestr("__MACOSX/._chat.jsonl", "\0")
+        archive.writestr("bomb.txt", b"x" * (80 << 20))
+    report = import_files(memory, path)
+    assert {each.text for each in memory} >= {GOOD["content"]}
+    (refused,) = [each for each in report.files if each.error]
+    assert "bomb.txt: grows to 83,886,080 bytes" in refused.error
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["all.zip"]
+
+
+def test_our_own_export_is_checked_to_its_end_and_leaves_the_working_tier_out(
+    memory: spector.Memory, tmp_path: Path
+) -> None:
+    first = memory.remember("The key is with Mirela.", pinned=True)
+    memory.remember("For a while only.", tier="working")
+    memory.export(tmp_path / "out.jsonl")
+    with spector.open(":memory:", embedder=FakeEmbedder()) as other:
+        report = import_files(other, tmp_path / "out.jsonl")
+        assert [(each.text, each.pinned) for each in other] == [(first.text, True)]
+        assert report.files[0].left_out.total() == 1
+        whole = (tmp_path / "out.jsonl").read_text()
+        (tmp_path / "cut.jsonl").write_text(whole * 300 + whole[:40])
+        before = len(other)
+        with pytest.raises(ImportFormatError):
+            other.import_(tmp_path / "cut.jsonl")
+        with pytest.raises(ImportFormatError):
+            import_files(other, tmp_path / "cut.jsonl")
+        assert len(other) == before
+
+
+def test_a_text_beyond_the_limit_is_split_and_loses_no_word(tmp_path: Path) -> None:
+    config = spector.Config(max_text_bytes=2000)
+    words = [f"word{n}" for n in range(900)]
+    path = lines(tmp_path / "chat.jsonl", {**GOOD, "content": " ".join(words)}, GOOD)
+    with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
+        report = import_files(memory, path)
+        parts = [each for each in memory if each.metadata.get("parts")]
+        assert " ".join(each.text for each in parts).split() == words
+        assert [each.metadata["part"] for each in parts] == list(range(1, len(parts) + 1))
+        assert report.files[0].split == 1
+
+
+def test_a_time_that_is_missing_is_that_of_the_nearest_or_said(
+    memory: spector.Memory, tmp_path: Path
+) -> None:
+    talk = [
+        {"role": "user", "content": "one", "session_id": "a"},
+        {"role": "assistant", "content": "two", "session_id": "a",
+         "createdAt": "2024-05-03T10:00Z"},
+        {"role": "user", "content": "three", "session_id": "a"},
+        {"role": "user", "content": "four", "session_id": "b"},
+    ]  # fmt: skip
+    found = [each.get("event_time") for each in iter_messages(lines(tmp_path / "c.jsonl", *talk))]
+    moment = datetime(2024, 5, 3, 10, tzinfo=UTC)
+    assert found == [moment, moment, moment, None]
+    report = import_files(memory, tmp_path / "c.jsonl")
+    assert (report.files[0].dated_by_others, report.files[0].undated) == (2, 1)
+    assert "1 are dated as they are stored" in str(report)
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("createdAt", "2024-05-03T10:00:00Z"), ("ts", "1714730400.000200"), ("ts", 1714730400),
+    ("sent_at", "2024-05-03T12:00:00+02:00"), ("datetime", "2024-05-03T10:00:00Z"),
+    ("created", 1714730400), ("date_unixtime", "1714730400"), ("timestamp", 1714730400000),
+    ("timestamp", "1714730400000000"), ("createTime", "2024-05-03T10:00:00Z"),
+])  # fmt: skip
+def test_times_are_found_under_the_names_that_people_give_them(
+    tmp_path: Path, name: str, value: Any
+) -> None:
+    wanted = datetime(2024, 5, 3, 10, tzinfo=UTC)
+    for entry in ({name: value}, {"metadata": {name: value}}):
+        path = lines(tmp_path / "m.jsonl", {"role": "user", "content": "x y", **entry})
+        (message,) = iter_messages(path)
+        assert message["event_time"].replace(microsecond=0) == wanted
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": "x y"}], name: value}))
+    (message,) = iter_messages(path)
+    assert message["event_time"].replace(microsecond=0) == wanted
+
+
+def test_what_only_looks_like_a_time_is_a_property(tmp_path: Path) -> None:
+    entry = {"role": "user", "content": "x", "created": "by Ann", "ts": 7}
+    path = lines(tmp_path / "m.jsonl", entry)
+    (message,) = iter_messages(path)
+    assert "event_time" not in message
+    assert message["metadata"]["created"] == "by Ann"
+
+
+def test_a_format_that_is_not_known_is_refused_and_not_guessed(tmp_path: Path) -> None:
+    files = {
+        "page.html": "<!DOCTYPE html><p>hi</p>", "page.txt": "<html><body>hi</body></html>",
+        "odd.json": '{"rows": [1, 2]}', "table.csv": "a,b\n1,2\n", "box.txt":
+        "From ann@example.org Mon Jan  1 10:00:00 2024\nSubject: hi\n", "odd.xyz": "words alone",
+    }  # fmt: skip
+    for name, text in files.items():
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(ImportFormatError) as caught:
+            list(iter_messages(path))
+        assert caught.value.hint, name
