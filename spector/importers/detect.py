@@ -89,7 +89,7 @@ def plan_of(
                 kind = format_of(source)
             except ImportFormatError as error:
                 kind = error
-            if format == "jsonl" and kind != "spector":  # our own exports are told by their fields
+            if format == "jsonl" and kind != "spector":  # our own exports show by their fields
                 kind = format
         yield source, kind, {"folders": source.folders} if not place.is_one else {}
 
