@@ -25,6 +25,7 @@ from spector.knowledge.concepts import (
 from spector.knowledge.derivation import (
     Derived,
     derived_of,
+    facts_of_alone,
     plan_new_words,
     plan_other_user,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "entity_uri",
     "fact_key",
     "fact_steps",
+    "facts_of_alone",
     "figure_text",
     "figures_of",
     "folded",

@@ -18,7 +18,7 @@ from spector.knowledge.reader import KnowledgeReader, ids_in
 from spector.language.words import concept_key, folded
 from spector.store.payloads import compact_json
 
-__all__ = ["Derived", "derived_of", "plan_new_words", "plan_other_user"]
+__all__ = ["Derived", "derived_of", "facts_of_alone", "plan_new_words", "plan_other_user"]
 
 #: edges from a derived memory to what it was made of
 _FROM: Final = ("derived_from", "computed_from")
@@ -64,6 +64,11 @@ def derived_of(
     weaker = set(ids_in(reader.links("source", b=out), "a"))
     weaker |= {edge.source for edge in reader.edges(out, direction="in", kinds=_FROM)}
     return Derived(memories, items, weaker - out - memories)
+
+
+def facts_of_alone(reader: KnowledgeReader, memories: Collection[int]) -> set[int]:
+    """Facts that have no source but these memories."""
+    return _facts_without_source(reader, memories, memories) if memories else set()
 
 
 def _facts_without_source(

@@ -6,19 +6,33 @@ statements before have written in the same commit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from spector.clock import from_ms
 from spector.config import Config
-from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode, plan_mentions
+from spector.knowledge import (
+    Changes,
+    KnowledgeReader,
+    New,
+    edge_row,
+    encode,
+    plan_mentions,
+)
 from spector.knowledge.reading import plan_reading
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
 from spector.observe.jobs import Done, Job, SessionMemory
 from spector.observe.rating import Rater
-from spector.observe.relating import content_of, gate_edge, related, sharing
+from spector.observe.relating import (
+    MESSAGE,
+    content_of,
+    gate_edge,
+    heirs_of,
+    related,
+    sharing,
+)
 from spector.records import (
     Edge,
     Importance,
@@ -168,11 +182,16 @@ class Committer:
         knowledge = {each.id for each in candidates if each.is_knowledge}
         gone = tuple(each for each in decision.superseded if each not in knowledge)
         utilities = [each.record.utility for each in candidates if each.id in gone]
-        record = series.store(job.ready, done.unit.importance.composite, supersedes=gone)
+        heirs = heirs_of(series.reader, series.living, gone, [
+            each.statement for each in job.unit.reading.facts
+        ])
+        record = series.store(
+            job.ready, done.unit.importance.composite, supersedes=(*gone, *heirs.pop(MESSAGE, ()))
+        )
         if utilities:
             record = series.change(record.id, _with_utility(max(utilities)))
         self._details(job, record, decision, done)
-        facts = () if job.analysis.quarantined else self._state(job, record)
+        facts = () if job.analysis.quarantined else self._state(job, record, heirs)
         edges = () if job.analysis.quarantined else self._relate(job, record, candidates, decision)
         done.unit = replace(
             done.unit, record=record, facts=facts, edges=tuple(edges),
@@ -210,8 +229,14 @@ class Committer:
             changes.put("payload", id=record.id, sort="episode", json=episode)
         self._series.put(changes)
 
-    def _state(self, job: Job, record: MemoryRecord) -> tuple[int, ...]:
-        """Keep the facts that a memory states, and tie it to what it mentions."""
+    def _state(
+        self, job: Job, record: MemoryRecord, heirs: Mapping[int, Sequence[int]]
+    ) -> tuple[int, ...]:
+        """Keep the facts that a memory states, and tie it to what it mentions.
+
+        Args:
+            heirs: number of a fact -> facts that end with the memories that the message supersedes.
+        """
         series = self._series
         changes, stated = plan_reading(
             series.reader, record, job.unit.reading, series.living, now_ms=series.now_ms,
@@ -219,7 +244,7 @@ class Committer:
         )
         made: dict[int, int] = {}
         for n in changes.store:
-            gone = changes.supersedes.get(New(n), ())
+            gone = tuple(sorted({*changes.supersedes.get(New(n), ()), *heirs.get(n, ())}))
             fact = series.store(
                 job.facts[n], record.importance, supersedes=gone, layer=None
             )

@@ -9,19 +9,25 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from spector.config import KnowledgeConfig
-from spector.knowledge import KnowledgeReader
-from spector.language.words import analyse, is_stop, plain
+from spector.knowledge import KnowledgeReader, facts_of_alone
+from spector.language.frames import Statement
+from spector.language.words import analyse, folded, is_stop, plain
 from spector.records import Edge, MemoryRecord
 
-__all__ = ["causal_edges", "content_of", "followed", "gate_edge", "related", "sharing"]
+__all__ = [
+    "MESSAGE", "causal_edges", "content_of", "followed", "gate_edge", "heirs_of", "related",
+    "sharing",
+]
 
 SAME_ENTITY, ELABORATES, RELATED = 0.7, 0.5, 0.4
 CAUSES: Final = 0.6
 FOLLOWED: Final = 1.0
+#: in place of the number of a fact: what a message states in no fact
+MESSAGE: Final = -1
 #: memories that are compared at most
 MOST: Final = 20
 #: an entity that more memories mention ties none of them
@@ -125,3 +131,29 @@ def _edge(source: int, target: int, kind: str, weight: float) -> Edge:
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     union = len(one | other)
     return len(one & other) / union if union else 0.0
+
+
+def heirs_of(
+    reader: KnowledgeReader, living: Callable[[Collection[int]], Mapping[int, MemoryRecord]],
+    gone: Sequence[int], facts: Sequence[Statement],
+) -> dict[int, list[int]]:
+    """Facts that only superseded memories state, by what takes their place.
+
+    That is the new fact of the same predicate, by its number, else ``MESSAGE``.
+
+    Args:
+        living: looks memories up.
+        gone: the superseded memories. facts: what the message states.
+    """
+    out: dict[int, list[int]] = {}
+    alone = facts_of_alone(reader, gone)
+    found = living(sorted(alone))
+    known = {
+        (folded(each.subject), folded(each.predicate)): n
+        for n, each in enumerate(facts)
+    }
+    for row in reader.facts(id=sorted(alone), holds=1) if alone else ():
+        if not (found[row["id"]].pinned or found[row["id"]].immutable):
+            n = known.get((row["subject"], row["predicate"]), MESSAGE)
+            out.setdefault(n, []).append(row["id"])
+    return out

@@ -100,8 +100,10 @@ class Changer:
         finder.locate(record_id, scope)
         with self._parts.exclusive():
             store, row, tier = finder.locate(record_id, scope)
-            changes = supersede.reinstated(store, row, scope, keep=keep)
-            others = [each.after.id for each in changes if each.after.id != row.id]
+            facts = supersede.facts_alone(store, [row.id])
+            along = tuple(store.catalog.fetch(facts).values())
+            changes = supersede.reinstated(store, row, scope, keep=keep, along=along)
+            others = supersede.successors_in(changes, row.id)
             if others and tier.volatile:
                 raise InvalidInputError(
                     f"memory {row.id} is of the {tier.name} tier, whose memories have no edges",

@@ -19,6 +19,7 @@ from spector.errors import (
     InvalidInputError,
     SupersededRecordError,
 )
+from spector.knowledge import KnowledgeReader, facts_of_alone
 from spector.layout import MUTABLE_DTYPE, Flag
 from spector.store.catalog import (
     ANYBODY,
@@ -34,7 +35,7 @@ from spector.store.catalog import (
 )
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction
-from spector.store.payloads import note_holding
+from spector.store.payloads import has_tables, note_holding
 from spector.write.drafts import Draft
 
 __all__ = [
@@ -212,12 +213,14 @@ def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def reinstated(
-    store: Store, row: Row, scope: Scope = ANYBODY, *, keep: bool = False
+    store: Store, row: Row, scope: Scope = ANYBODY, *, keep: bool = False,
+    along: Sequence[Row] = (),
 ) -> list[Ending]:
     """The changes that make a superseded memory valid again; none when it was not superseded.
 
     Args:
         keep: its successors stay valid, and lose their link to it.
+        along: facts of this memory alone; what its successors or their facts ended holds again.
 
     Raises:
         SupersededRecordError: its successor still exists, or with ``keep`` one does outside.
@@ -234,16 +237,36 @@ def reinstated(
             f" {newer[-1]}",
         )
     rows = store.catalog.fetch(newer)
+    back = [row] if _was_ended(row) else []
+    if back:
+        own = {*newer, *facts_alone(store, newer)}
+        ends = {each.id: newer_than(store.catalog, each) for each in along if _was_ended(each)}
+        back += [each for each in along if own.issuperset(ends.get(each.id, (-1,)))]
+        rows |= store.catalog.fetch(sorted({n for each in back[1:] for n in ends[each.id]}))
     for each in rows.values():
         verify_row(each, store.catalog.path)
-    freed = [Ending(each, _without_link(each, row.id)) for each in rows.values()]
-    return [Ending(row, own_row(row)), *freed] if _was_ended(row) else freed
+    ids = {row.id, *(each.id for each in back)}
+    freed = [Ending(each, _without_links(each, ids)) for each in rows.values()]
+    return [*(Ending(each, own_row(each)) for each in back), *freed]
 
 
-def _without_link(row: Row, older: int) -> Row:
-    """The row of a memory that supersedes one memory less."""
+def successors_in(changes: Sequence[Ending], older: int) -> list[int]:
+    """The memories that lose their link to an older one."""
+    links = {each.after.id: split_reserved_tags(each.before.tags).supersedes for each in changes}
+    return [newer for newer, linked in links.items() if older in linked]
+
+
+def facts_alone(store: Store, memories: Sequence[int]) -> list[int]:
+    """The facts that have no source but some memories."""
+    with store.catalog.reading() as db:
+        reader = KnowledgeReader(db, store.catalog.path)
+        return sorted(facts_of_alone(reader, memories)) if has_tables(db) else []
+
+
+def _without_links(row: Row, older: set[int]) -> Row:
+    """The row of a memory that supersedes some memories less."""
     found = split_reserved_tags(row.tags)
-    others = [each for each in found.supersedes if each != older]
+    others = [each for each in found.supersedes if each not in older]
     return replace(row, tags=join_reserved_tags(found.own, others, found.until_ms))
 
 

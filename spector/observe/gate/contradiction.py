@@ -6,7 +6,9 @@ more than what has changed is kept, and so is whatever a rule is not sure enough
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +32,8 @@ _TENSION: Final = 0.8
 _DENIED: Final = 2
 #: further content words of one sentence that a changed value may take along
 _MOST_WORDS: Final = 4
+#: where a clause of a sentence begins
+_CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 #: content words from which on another sentence says something
 _FEW_WORDS: Final = 2
 
@@ -225,12 +229,25 @@ def _says_more(
     for start, end in _sentences(old.said):
         part = old.said[start:end]
         is_about = any(_meets((start, end), each) for each in spans)
+        if is_about and _has_own_clause(part, known):
+            return True
         if is_about and span is not None:
             continue
         rest = {each for each in analyse(part).content() if each not in known}
         if len(rest) > (_MOST_WORDS if is_about else _FEW_WORDS):
             return True
     return False
+
+
+def _has_own_clause(sentence: str, known: AbstractSet[str]) -> bool:
+    """Whether a clause has no word of what is known, and words of its own.
+
+    "I live in Kars, have two cats" says more than where.
+    """
+    clauses = [analyse(each).content() for each in _CLAUSE.split(sentence)]
+    return len(clauses) > 1 and any(
+        len(set(each)) >= _FEW_WORDS and known.isdisjoint(each) for each in clauses
+    )
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
