@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from spector.arguments import id_of
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.knowledge import KnowledgeReader
-from spector.messages import items_of
+from spector.messages import items_of, no_attribute, with_hints
 from spector.parts import Parts
 from spector.process import managed
 from spector.records import MemoryRecord
@@ -25,6 +25,15 @@ class Facet:
     ``user_id=None`` restricts nothing, as in a recall; results carry their scope, and nothing is
     joined across users.
     """
+
+    def __init_subclass__(cls) -> None:
+        with_hints(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [each for each in dir(type(self)) if not each.startswith("_")]
+            raise no_attribute(type(self).__name__, name, known)
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

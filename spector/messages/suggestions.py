@@ -83,6 +83,32 @@ _FUNCTIONS: Final = _table({
     "check": "verify fsck", "restore": "recover",
 })  # fmt: skip
 
+#: names of methods elsewhere -> how it is written here, of facets; of several what the facet has
+_OF_FACETS: Final = _table({
+    "about": "search lookup for_subject of_subject by_subject of_entity",
+    "find": "search query lookup get match resolve get_entity",
+    "for_situation": "search query find match relevant recall suggest retrieve",
+    "relevant": "search query find match for_situation recall suggest retrieve",
+    "similar": "search query nearest recall retrieve",
+    "query": "search all list find select filter items records match get_all values iterate",
+    "all": "list items records get_all values query iterate",
+    "of": "memory memories for_memory mentions mentioned_in",
+    "profile": "describe summary show details get", "get": "fetch read get_by_id one",
+    "add": "create insert new put remember store save append",
+    "forget": "delete remove drop erase", "merge": "join combine unify same_as",
+    "record_outcome": "outcome record report feedback log used ran",
+    "set_status": "status activate deprecate enable disable",
+    "validate": "confirm verify check", "apply": "use applied used",
+    "neighbours": "neighbors adjacent adjacency near around expand connections related",
+    "edges": "links relations relationships triples get_edges",
+    "link": "add add_edge connect relate create_edge", "unlink": "remove_edge disconnect delete",
+    "path": "shortest_path find_path route paths", "walk": "traverse bfs crawl",
+    "pagerank": "rank centrality page_rank", "central": "hubs top important",
+    "activate": "spread spreading_activation propagate",
+    "find_or_create": "add create insert new get_or_create upsert",
+    "statistics": "numbers figures", "stats": "info status",
+})  # fmt: skip
+
 #: keywords elsewhere -> ours; of several meanings that which the verb has
 _KEYWORDS: Final = _table({
     "k": "top_k topk limit n n_results num_results max_results results size top max_hits count"
@@ -136,6 +162,9 @@ _KEYWORDS: Final = _table({
     "options": "params settings search_params",
 })  # fmt: skip
 
+#: keywords of what observes a message -> the key of the message that is meant
+_OF_A_MESSAGE: Final = {"role": "role", "speaker": "name", "sender": "name", "author": "name"}
+
 #: verb -> arguments that come first and have a name of their own
 _FIRST: Final = {
     "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
@@ -143,6 +172,10 @@ _FIRST: Final = {
     "records": ("as_of",),
     "remember": ("text_or_message",), "remember_many": ("items", "progress"), "update": ("target",),
 }  # fmt: skip
+
+
+#: of the package and of a memory; all others are facets
+_TABLES: Final = {"spector": _FUNCTIONS, "Memory": _METHODS, "Session": _METHODS}
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], verb: str) -> None:
@@ -176,6 +209,8 @@ def _unknown_among(
 
 def hint_for_argument(name: str, known: tuple[str, ...]) -> str:
     """ "did you mean k?", or what there is."""
+    if "message" in known and name in _OF_A_MESSAGE:
+        return f'write it in the message: {{"{_OF_A_MESSAGE[name]}": ..., "content": "..."}}'
     meant = _meant(name, _KEYWORDS, known)
     if meant:
         return f"did you mean {meant}?"
@@ -186,12 +221,13 @@ def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for an attribute that is not there, with the one that is meant.
 
     Args:
-        owner: "Memory", or "spector" for the package. known: public names that there are.
+        owner: "Memory", "spector" for the package, or the class of a facet.
+        known: public names that there are.
     """
     text = f"module {owner!r}" if owner == "spector" else f"{owner!r} object"
     text = f"{text} has no attribute {name!r}"
     if not name.startswith("_"):
-        table = _FUNCTIONS if owner == "spector" else _METHODS
+        table = _TABLES.get(owner, _OF_FACETS)
         meant = _meant(name, table, known)
         text = f"{text}; did you mean {meant}?" if meant else text
     return AttributeError(text, name=name)

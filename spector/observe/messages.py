@@ -92,7 +92,8 @@ def message_of(
     else:
         raise InvalidTextError(
             f"expected a text or a message, got {type(item).__name__}",
-            hint='pass a str, or a dict like {"role": "user", "content": "..."}',
+            hint='pass a str, or a dict like {"role": "user", "content": "..."}; more than one go '
+            "into observe_many",
         )
     fields = {**{k: v for k, v in common.items() if v is not None}, **own}
     role = fields.get("role")
