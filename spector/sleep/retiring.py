@@ -16,15 +16,20 @@ __all__ = ["retiring"]
 
 
 def retiring(
-    night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int]
+    night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int], *,
+    waiting: int = 0,
 ) -> Iterable[Unit]:
-    """Units that make memories dormant, in their order, as far as a day's limit allows."""
+    """Units that make memories dormant, in their order, as far as a day's limit allows.
+
+    Args:
+        waiting: how many more of them wait for another day.
+    """
     room, chosen = night.room_to_retire(), []
     for n, user in enumerate(rows["user"].tolist()):
         if room.get(user, 0) > 0:
             room[user] -= 1
             chosen.append(n)
-    waiting = len(rows) - len(chosen)
+    waiting += len(rows) - len(chosen)
     skipped = {
         name: count for name, count in {**spared, "limit of a day": waiting}.items() if count
     }

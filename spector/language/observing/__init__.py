@@ -6,6 +6,7 @@ from spector.language.observing.classes import KINDS, Classified, classify
 from spector.language.observing.density import density_of, substance_of
 from spector.language.observing.filters import FILTERS, filter_of, kind_of_filter
 from spector.language.observing.injection import is_injection
+from spector.language.observing.keeping import keep_scores
 from spector.language.observing.sentences import Part, asks_to_keep, parts_of
 from spector.language.observing.signals import alarm_of, is_hedged
 
@@ -21,6 +22,7 @@ __all__ = [
     "filter_of",
     "is_hedged",
     "is_injection",
+    "keep_scores",
     "kind_of_filter",
     "parts_of",
     "substance_of",

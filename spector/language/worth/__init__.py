@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.worth.density import content_density, keep_score
+from spector.language.worth.density import content_density
 from spector.language.worth.extract import extract_of, sentences_of
 from spector.language.worth.wording import Wording, same_particulars, same_words
 
@@ -10,7 +10,6 @@ __all__ = [
     "Wording",
     "content_density",
     "extract_of",
-    "keep_score",
     "same_particulars",
     "same_words",
     "sentences_of",

@@ -8,7 +8,7 @@ from typing import Final
 from spector.language.statements import FIRST_PERSON, ends_with_question, is_of_time, names_of
 from spector.language.words import compose, is_stop, plain, tokens, words
 
-__all__ = ["content_density", "keep_score"]
+__all__ = ["content_density"]
 
 #: openers that say little, at the beginning of a text
 _OPENER: Final = re.compile(
@@ -20,8 +20,6 @@ _NAME, _NUMBER, _FIRST, _QUESTION, _OPENS = 1.5, 1.5, 0.7, 2.0, 1.0
 _FIRST_TR: Final = re.compile(
     r"\b(?:ben|bana|beni|benim|bende|biz|bizim)\b|\w+(?:[iu]yorum|d[iu]m|ac[ae]g[iu]m|eceg[iu]m)\b"
 )
-#: density from which a text says as much as can be asked of it
-_FULL: Final = 8.0
 #: characters that are read
 _MOST: Final = 4000
 
@@ -44,8 +42,3 @@ def content_density(text: str) -> float:
     score -= _QUESTION * ends_with_question(text)
     score -= _OPENS * (_OPENER.match(folded.lstrip()) is not None)
     return max(0.0, score)
-
-
-def keep_score(text: str, importance: float) -> float:
-    """How much a memory is worth keeping, 0 to 1: six parts what it says, four its importance."""
-    return 0.6 * min(1.0, content_density(text) / _FULL) + 0.4 * importance

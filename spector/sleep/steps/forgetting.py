@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.knowledge import KnowledgeReader
-from spector.language.worth import keep_score
+from spector.language.observing import keep_scores
 from spector.layout import Category
 from spector.search import Words
 from spector.sleep.night import Night, Rows, Units
@@ -19,6 +19,8 @@ __all__ = ["forget"]
 
 #: texts that are read at once
 _TEXTS = 2_000
+#: memories that are compared by what they say: so many, and so many times those that are to go
+_CAREFUL, _TIMES_CAREFUL = 5_000, 3
 
 
 def forget(night: Night, cursor: int) -> Units:
@@ -43,7 +45,7 @@ def forget(night: Night, cursor: int) -> Units:
     reasons = {**over.reasons, **{each: why[each] for each in dull["id"].tolist()}}
     chosen = np.concatenate([contradicted, dull, over.rows[~np.isin(over.rows["id"], dull["id"])]])
     reasons |= dict.fromkeys(contradicted["id"].tolist(), "contradicted by a newer one")
-    yield from retiring(night, chosen, reasons, protection.spared)
+    yield from retiring(night, chosen, reasons, protection.spared, waiting=over.waiting)
     return None
 
 
@@ -104,9 +106,11 @@ def _speaker(words: Words | None) -> str | None:
 class _Over:
     """Memories beyond the budget of their users, and why."""
 
-    def __init__(self, rows: Rows, reasons: Mapping[int, str]) -> None:
+    def __init__(self, rows: Rows, reasons: Mapping[int, str], waiting: int = 0) -> None:
         self.rows = rows
         self.reasons = dict(reasons)
+        #: how many more are too many, and wait for another day
+        self.waiting = waiting
 
 
 def _over_budget(
@@ -120,6 +124,7 @@ def _over_budget(
     kept_or_asleep = night.is_active(every) | night.is_dormant(every)
     out: list[Rows] = []
     reasons: dict[int, str] = {}
+    room, waiting = night.room_to_retire(), 0
     for user in np.unique(active["user"]).tolist():
         mine = active[active["user"] == user]
         total = int((kept_or_asleep & (every["user"] == user)).sum())
@@ -127,13 +132,15 @@ def _over_budget(
         if sleep.capacity_active and len(mine) > sleep.capacity_active:
             most = min(most, sleep.capacity_trim or sleep.capacity_active)
         excess = len(mine) - most - int((dull["user"] == user).sum())
-        if excess <= 0:
+        tonight = max(0, min(excess, room.get(user, 0)))
+        waiting += max(0, excess) - tonight
+        if not tonight:
             continue
-        found = _least_worth(night, mine[~np.isin(mine["id"], dull["id"])], excess, protection,
+        found = _least_worth(night, mine[~np.isin(mine["id"], dull["id"])], tonight, protection,
                              reader)  # fmt: skip
         out.append(found)
         reasons |= dict.fromkeys(found["id"].tolist(), "beyond the budget")
-    return _Over(np.concatenate(out) if out else active[:0], reasons)
+    return _Over(np.concatenate(out) if out else active[:0], reasons, waiting)
 
 
 def _least_worth(
@@ -146,7 +153,7 @@ def _least_worth(
         ordered, texts = free[order], None
     else:
         texts = _texts(night, free["id"].tolist())
-        ordered = _ordered(free, texts)
+        ordered = _worst_first(free, texts, excess)
     chosen: list[NDArray[np.void]] = []
     count = at = 0
     while count < excess and at < len(ordered):
@@ -170,12 +177,24 @@ def _texts(night: Night, ids: Collection[int]) -> dict[int, Words]:
     return out
 
 
+def _worst_first(rows: Rows, texts: Mapping[int, Words], count: int) -> Rows:
+    """Memories by what they are worth; of very many only the short ones are read with care."""
+    most = _CAREFUL + _TIMES_CAREFUL * count
+    if len(rows) <= most:
+        return _ordered(rows, texts)
+    lengths = np.array([
+        len(texts[each].text) if each in texts else 0 for each in rows["id"].tolist()
+    ])
+    rows = rows[np.lexsort((rows["id"], lengths))]
+    return np.concatenate([_ordered(rows[:most], texts), rows[most:]])
+
+
 def _ordered(rows: Rows, texts: Mapping[int, Words]) -> Rows:
     """Memories by what they are worth, the least first; of equal ones the older first."""
-    worth = np.array([
-        keep_score(texts[each].text, importance) if each in texts else 1.0
-        for each, importance in zip(rows["id"].tolist(), rows["importance"].tolist(), strict=True)
-    ])  # fmt: skip
-    if not len(rows):
-        return rows
+    known = np.array([each in texts for each in rows["id"].tolist()], bool)
+    worth = np.ones(len(rows))
+    worth[known] = keep_scores(
+        [texts[each].text for each in rows["id"][known].tolist()],
+        rows["importance"][known].tolist(),
+    )
     return rows[np.lexsort((rows["id"], rows["event_ms"], worth))]
