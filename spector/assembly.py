@@ -68,6 +68,7 @@ from spector.write import (
     ConceptExtractor,
     ConceptPromoter,
     Forgetter,
+    KeyWriter,
     KnowledgeWriter,
     Manner,
     SeriesWriter,
@@ -243,7 +244,7 @@ def _make_parts(
         fact_extractor=fact_extractor, summarizer=summarizer, series=series,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
-        forgetting=Forgetting(listing, forgetter, keeper), knowledge=knowledge,
+        forgetting=Forgetting(listing, finder, forgetter, keeper), knowledge=knowledge,
         extractor=extractor, promoter=promoter, worker=worker,
         observing=_observe_part(context, series, searcher, changer, sessions, chat, updater),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
@@ -257,7 +258,7 @@ def _writer(
     """The writer of new memories, which settles what they supersede where that is left open."""
     return Writer(
         context, expect=searcher.expect, note_writes=note_writes,
-        settler=Settling(Neighbours(searcher), context.config.observe),
+        settler=Settling(Neighbours(searcher), context.config.observe), keyed=KeyWriter(context),
     )
 
 

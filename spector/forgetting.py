@@ -9,6 +9,9 @@ from spector.arguments import SCOPES, ids_in, parse_switch, parse_truth
 from spector.errors import InvalidFilterError, InvalidInputError
 from spector.records import ForgetReport
 from spector.search import Listing
+from spector.store.catalog import Scope
+from spector.store.payloads import KeyPath
+from spector.tiers import Finder, key_path
 from spector.upkeep import Keeper
 from spector.write import Forgetter, Manner
 
@@ -18,21 +21,29 @@ __all__ = ["Forgetting"]
 class Forgetting:
     """Chooses what to forget, and has it forgotten and erased."""
 
-    def __init__(self, listing: Listing, forgetter: Forgetter, keeper: Keeper) -> None:
+    def __init__(
+        self, listing: Listing, finder: Finder, forgetter: Forgetter, keeper: Keeper
+    ) -> None:
         self._listing = listing
+        self._finder = finder
         self._forgetter = forgetter
         self._keeper = keeper
 
     def forget(
-        self, target: Any, selection: dict[str, Any], labels: tuple[Any, Any, Any], **how: Any
+        self, target: Any, selection: dict[str, Any], labels: tuple[Any, Any, Any], *,
+        key: Any = None, namespace: Any = None, **how: Any,
     ) -> ForgetReport:
-        """Forget ids or a selection; see ``Memory.forget``.
+        """Forget ids, a key or a selection; see ``Memory.forget``.
 
         Args:
             labels: user, agent and session.
             how: the fields of `Manner`.
         """
         scope, manner = self._listing.scope(*labels), _manner(**how)
+        if key is not None:
+            target = self._keyed(key_path(target, key, namespace, scope), scope, manner)
+        elif namespace is not None:
+            selection["namespace"] = namespace
         if isinstance(target, Mapping):
             if "where" in selection:
                 raise InvalidFilterError("a filter was given twice", hint="combine them with and")
@@ -54,6 +65,13 @@ class Forgetting:
                 lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)], manner
             )
         return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
+
+
+    def _keyed(self, path: KeyPath, scope: Scope, manner: Manner) -> list[int]:
+        """The memory that has a key; none when it is gone, and the purge erases the last of it."""
+        if manner.purge and self._forgetter.unmark(path):
+            return []
+        return [self._finder.get_by_key(path, scope).id]
 
 
 def _manner(

@@ -43,7 +43,7 @@ __all__ = [
 #: differences between formats: ``spector.store.rewriting.migrations``
 FORMAT_VERSION: Final = 2
 #: additions that older code can skip when it reads, but would not maintain when it writes
-FORMAT_MINOR: Final = 1
+FORMAT_MINOR: Final = 2
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64
 HEADER_BYTES: Final = 64

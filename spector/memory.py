@@ -26,11 +26,8 @@ from spector.records import (
     CompactionReport,
     ForgetReport,
     HitList,
-    MemoryList,
     MemoryRecord,
-    UserSummary,
 )
-from spector.search import TRUSTED_S
 from spector.verbs import Verbs
 from spector.write import Memories, MemoryFields, Named
 
@@ -85,6 +82,11 @@ class Memory(Verbs):
                 same commit when this one's begins: recall leaves them out, except as of an earlier
                 time, and :meth:`history` has them. "auto" replaces what the text surely contradicts
                 (see ``record.decision``). To correct what never was true, use :meth:`update`.
+            key, namespace: a name of your own for it, unique within ``user_id``, ``agent_id`` and
+                the labels of ``namespace``; :meth:`get`, :meth:`update`, :meth:`forget` take it. A
+                memory that has the key already is replaced in the same commit: its id, time of
+                recording and versions stay, every other field is what this call gives or its
+                default, ``record.revision`` counts up. 1 to 512 bytes, compared as they are.
             aliases: up to 32 names of what it is about. A cue that is little more than one of them
                 (a typo is allowed in longer names) finds it first. Kept as ``metadata["aliases"]``.
 
@@ -100,25 +102,9 @@ class Memory(Verbs):
         return self._parts.writer.remember(text_or_message, fields)
 
     @verb
-    def remember_many(
-        self, items: Iterable[str | Mapping[str, Any]], *, progress: Progress | None = None,
-        **common: Any,
-    ) -> MemoryList:
-        """Store many memories; keywords apply to every item that does not set them itself.
-
-        Batches of ``Config.batch_records`` are committed, each all or nothing. A bad item raises
-        after the batches before it, which its notes count. Messages without text: ``.skipped``.
-
-        Args:
-            items: texts, messages, or dictionaries with the keys of :meth:`remember`.
-            progress: called after each commit with (stored so far, total or None).
-        """
-        self._parts.access.ensure(write=True)
-        return self._parts.writer.remember_many(items, common, progress)
-
-    @verb
     def update(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None,
+        self, target: Named | None = None, *, key: str | None = None,
+        namespace: str | Iterable[str] = (), user_id: Id = None, agent_id: Id = None,
         session_id: Id = None, move_to: Mapping[str, str | None] | None = None, **changes: Any,
     ) -> MemoryRecord:
         """Correct a memory under the same id. Keywords as in :meth:`remember`, and ``text``.
@@ -130,6 +116,7 @@ class Memory(Verbs):
         end of what a memory supersedes follows its ``event_time`` or ``valid_from``.
 
         Args:
+            key, namespace: of the memory, in place of ``target``; a key moves along.
             user_id, agent_id, session_id: a guard; they change nothing.
             move_to: the memory's new scopes, ``{"user_id": "b"}``; None removes one. Under a guard
                 a memory keeps its user.
@@ -140,7 +127,8 @@ class Memory(Verbs):
         """
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.updater.update(target, changes, move_to, scope)
+        named = self._parts.finder.named(target, key, namespace, scope)
+        return self._parts.updater.update(named, changes, move_to, scope)
 
     @verb
     def reinforce(
@@ -185,6 +173,7 @@ class Memory(Verbs):
     @verb
     def forget(
         self, target: Memories | ForgetReport | Mapping[str, Any] | None = None, *,
+        key: str | None = None, namespace: str | Iterable[str] | None = None,
         purge: bool = False, verify: bool = False, include_protected: bool = False,
         skip_protected: bool = False, cascade: bool = True, user_id: Id = None, agent_id: Id = None,
         session_id: Id = None, **selection: Any,
@@ -197,6 +186,8 @@ class Memory(Verbs):
         Args:
             target: an id, hit or record, several of them, the report of another ``forget``, or a
                 metadata filter (like ``where``).
+            key, namespace: the key of one memory, in place of ``target``. A salted hash of the key
+                is kept, so that an import does not bring it back; ``purge`` erases that, too.
             purge: erase them, and all that was forgotten before, from every file before returning;
                 ``report.receipt`` says what was done and what cannot be.
             verify: with ``purge``: search every byte of every file for their texts, metadata, tags,
@@ -219,7 +210,8 @@ class Memory(Verbs):
         """
         self._parts.access.ensure(write=True)
         return self._parts.forgetting.forget(
-            target, selection, (user_id, agent_id, session_id), purge=purge, verify=verify,
+            target, selection, (user_id, agent_id, session_id), key=key, namespace=namespace,
+            purge=purge, verify=verify,
             include_protected=include_protected, skip_protected=skip_protected, cascade=cascade,
         )
 
@@ -316,9 +308,13 @@ class Memory(Verbs):
 
     @verb
     def get(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+        self, target: Named | None = None, *, key: str | None = None,
+        namespace: str | Iterable[str] = (), user_id: Id = None, agent_id: Id = None,
+        session_id: Id = None,
     ) -> MemoryRecord:
-        """One memory by id as it is now, its bytes verified.
+        """One memory by id, or by its key, as it is now, its bytes verified.
+
+        A key is of one user, agent and namespace: pass those that it was given with.
 
         With a guard its ``parents``, ``supersedes`` and ``superseded_by`` name no memory outside.
 
@@ -327,7 +323,7 @@ class Memory(Verbs):
         """
         self._parts.access.ensure()
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.finder.get_within(id_of(target), scope)
+        return self._parts.finder.get_named(id_of(target), key, namespace, scope)
 
     @verb
     def history(
@@ -343,24 +339,6 @@ class Memory(Verbs):
         self._parts.access.ensure()
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         return self._parts.finder.history(id_of(target), scope)
-
-    @verb
-    def count(self, **selection: Any) -> int:
-        """How many memories there are, or are in a selection (keywords as in :meth:`forget`).
-
-        As many as :meth:`records` yields; their bytes are not read.
-        """
-        self._parts.access.ensure()
-        chosen = self._parts.listing.select(selection, "count")
-        if chosen.is_everything:
-            return len(self)
-        return self._parts.keeper.count(*self._parts.listing.condition(chosen))
-
-    @verb
-    def users(self) -> list[UserSummary]:
-        """Every user with memories, by id: how many, and the times of the first and last event."""
-        self._parts.access.ensure()
-        return self._parts.keeper.users(TRUSTED_S)
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         return self.records()
@@ -495,24 +473,29 @@ class Memory(Verbs):
     def import_(
         self, source: Path, *, change: Callable[[dict[str, Any]], Any] | None = None,
         limit: int | None = None, progress: Progress | None = None,
+        if_forgotten: Literal["skip", "store"] = "skip",
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
 
         They get new ids, and so does what is known of them; a fact or concept that the store has
-        gains the line's sources. Parents follow if they stand further up. Strength, use and flags
-        are restored; ``recorded_at`` is the time of the import. A vector is taken when the same
-        model made it, or when neither side knows a model; otherwise the text is embedded again.
+        gains the line's sources, and a memory whose key it has stays as it is. Parents follow if
+        they stand further up. Strength, use and flags are restored; ``recorded_at`` is the time of
+        the import. A vector is taken when the same model made it, or when neither side knows a
+        model; otherwise the text is embedded again.
 
         Args:
             change: from a line's dictionary to the one to import, or to None; called twice a line.
             limit: read at most this many lines.
+            if_forgotten: "store" brings back what was forgotten by its key and not purged.
 
         Raises:
             ImportFormatError: naming the line; nothing is stored.
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._parts.access.ensure(write=True)
-        return self._parts.exchange.import_(source, change=change, limit=limit, progress=progress)
+        return self._parts.exchange.import_(
+            source, change=change, limit=limit, progress=progress, if_forgotten=if_forgotten
+        )
 
     def close(self) -> None:
         """Checkpoint, close every file and release the lock. Idempotent.

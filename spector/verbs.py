@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
 from spector.facets import Faceted
@@ -13,7 +13,15 @@ from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Steps, verb
 from spector.providers import token_counter
 from spector.recall import ContextArguments, note_observed
-from spector.records import Episode, MemoryRecord, ObserveResult, ReflectReport
+from spector.records import (
+    Episode,
+    MemoryList,
+    MemoryRecord,
+    ObserveResult,
+    ReflectReport,
+    UserSummary,
+)
+from spector.search import TRUSTED_S
 from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
 from spector.write import Memories, Named
@@ -27,6 +35,33 @@ class Verbs(Faceted):
     """What has the facets of a memory, and verbs that need several of its parts."""
 
     _calls: Calls
+
+    @verb
+    def remember_many(
+        self, items: Iterable[str | Mapping[str, Any]], *,
+        progress: Callable[[int, int | None], None] | None = None,
+        if_known: Literal["replace", "keep"] = "replace",
+        if_forgotten: Literal["store", "skip"] = "store", **common: Any,
+    ) -> MemoryList:
+        """Store many memories; keywords apply to every item that does not set them itself.
+
+        Batches of ``Config.batch_records`` are committed, each all or nothing. A bad item raises
+        after the batches before it, which its notes count. Messages without text: ``.skipped``.
+
+        Args:
+            items: texts, messages, or dictionaries with the keys of :meth:`remember`.
+            progress: called after each commit with (stored so far, total or None).
+            if_known: "keep" leaves a memory as it is that has the key of an item.
+            if_forgotten: "skip" leaves out an item whose key was forgotten, and not purged.
+
+        Returns:
+            A list of records whose ``outcomes`` say what became of each item. Of items with one key
+            the last counts.
+        """
+        self._parts.access.ensure(write=True)
+        return self._parts.writer.remember_many(
+            items, common, progress, if_known, if_forgotten
+        )
 
     @verb
     def retire(
@@ -95,6 +130,7 @@ class Verbs(Faceted):
         """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`).
 
         Args:
+            key_prefix, namespace: only memories whose keys begin so, in this namespace.
             as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded
                 and expired memories are included.
             include: None for all that exist. A list for the active ones and of "dormant",
@@ -107,6 +143,25 @@ class Verbs(Faceted):
             until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include)
         )
         return Steps(self._calls, (record for record, _ in found))
+
+    @verb
+    def count(self, **selection: Any) -> int:
+        """How many memories there are, or are in a selection (keywords as in :meth:`forget`).
+
+        As many as :meth:`records` yields; their bytes are not read.
+        """
+        self._parts.access.ensure()
+        chosen = self._parts.listing.select(selection, "count")
+        if chosen.is_everything:
+            return len(self._parts.keeper)
+        stores = self._parts.listing.stores(chosen)
+        return self._parts.keeper.count(*self._parts.listing.condition(chosen), stores)
+
+    @verb
+    def users(self) -> list[UserSummary]:
+        """Every user with memories, by id: how many, and the times of the first and last event."""
+        self._parts.access.ensure()
+        return self._parts.keeper.users(TRUSTED_S)
 
     @verb
     def observe(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector import Memory
-from spector.store.payloads import PAYLOAD_TABLES, has_tables
+from spector.store.payloads import PAYLOAD_TABLES, tables_in
 from tests.crash.workload import DIM, vector_of
 
 __all__ = ["Vectors", "deeds", "known_rows", "rows_of_store"]
@@ -33,12 +33,10 @@ def rows_of_store(memory: Memory) -> dict[str, list[list[Any]]]:
     store = memory._parts.store
     store.view()
     with store.catalog.reading() as db:
-        if not has_tables(db):
-            return {}
         return {
             each.name: sorted((list(row) for row in db.execute(f"SELECT * FROM {each.name}")),
                               key=repr)
-            for each in PAYLOAD_TABLES if each.owners
+            for each in tables_in(db) if each.owners
         }  # fmt: skip
 
 
@@ -110,6 +108,10 @@ def deeds(
         "ship early", "success_pattern", evidence=[ids["knowone"]], applies_to=["ship"],
         user_id="u").id)
     yield "learnings.validate", lambda: memory.learnings.validate(ids["learn"], True)
+    yield "remember by key", lambda: remember("keyone", key="k", namespace=("a", "b"))
+    yield "replace by key", lambda: remember("keytwo", key="k", namespace=("a", "b"))
+    yield "forget by key", lambda: memory.forget(key="k", namespace=("a", "b"), user_id="u")
+    yield "remember by key again", lambda: remember("keynew", key="k", namespace=("a", "b"))
     yield "graph.unlink", lambda: memory.graph.unlink(ids["knowone"], ids["knowtwo"], "mentors")
     yield "facts.forget", lambda: memory.facts.forget(ids["fact Paris"])
     yield "forget a source", lambda: memory.forget(ids["knowtwo"])

@@ -34,7 +34,7 @@ from spector.lexical.block import LEXICAL_DTYPE
 from spector.lexical.block import block_layout as lexical_layout
 from spector.lexical.files import ROWS_DTYPE
 from spector.store.core import transaction
-from spector.store.payloads import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
+from spector.store.payloads import ENTRY_MINOR, KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
 from spector.store.payloads.tables import SEAL
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
@@ -227,12 +227,19 @@ def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
 
 def test_the_page_describes_the_tables_of_knowledge() -> None:
     rows = {name: (columns, key) for name, columns, key in rows_after("table: knowledge")}
-    assert rows == {
-        each.name: (", ".join((*each.names, SEAL)), ", ".join(each.key))
-        for each in PAYLOAD_TABLES
+    keys = {name: (columns, key) for name, columns, key in rows_after("table: keys")}
+    ours = [each for each in PAYLOAD_TABLES if each.minor == KNOWLEDGE_MINOR]
+    for told, tables in ((rows, ours), (keys, [e for e in PAYLOAD_TABLES if e not in ours])):
+        assert told == {
+            each.name: (", ".join((*each.names, SEAL)), ", ".join(each.key)) for each in tables
+        }
+    kept = next(each for each in PAYLOAD_TABLES if each.name == "entry")
+    assert {c.name for c in kept.columns if c.optional} == {
+        "record_key", "expires_ms", "refresh_ms"
     }
-    optional = {c.name for each in PAYLOAD_TABLES for c in each.columns if c.optional}
-    owners = {name for each in PAYLOAD_TABLES for name in each.owners}
+    assert f"raises `format_minor` to {ENTRY_MINOR};" in PAGE
+    optional = {c.name for each in ours for c in each.columns if c.optional}
+    owners = {name for each in ours for name in each.owners}
     assert (optional, owners) == (
         {"note", "n", "t_ms", "record_id"},
         {"id", "item_id", "source_id", "target_id", "a", "b", "record_id"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.arguments.keys import parse_key, parse_namespace, parse_prefix
 from spector.arguments.memories import (
     SCOPES,
     check_metadata,
@@ -85,6 +86,7 @@ __all__ = [
     "parse_integer",
     "parse_intent",
     "parse_k",
+    "parse_key",
     "parse_kind",
     "parse_label",
     "parse_layout",
@@ -93,12 +95,14 @@ __all__ = [
     "parse_mode",
     "parse_mood",
     "parse_move",
+    "parse_namespace",
     "parse_number",
     "parse_ops_log",
     "parse_parents",
     "parse_path",
     "parse_per_session",
     "parse_place",
+    "parse_prefix",
     "parse_range",
     "parse_seconds",
     "parse_sorts",

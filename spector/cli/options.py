@@ -96,6 +96,30 @@ def scopes(args: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+def add_key(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the arguments of :func:`key_of`."""
+    parser.add_argument("--key", metavar="KEY", help=what)
+    parser.add_argument(
+        "--namespace", metavar="LABEL", action="append", default=[],
+        help="label of the namespace that the key is of (repeatable, outermost first)",
+    )
+
+
+def key_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of ``add_key`` as keywords of verbs that take a key."""
+    if args.key is None:
+        if args.namespace:
+            raise InvalidInputError("--namespace was given without --key", hint="pass both")
+        return {}
+    return {"key": args.key, "namespace": tuple(args.namespace)}
+
+
+def refuse_both(args: argparse.Namespace, names: object) -> None:
+    """Raise unless either an ID or --key was given."""
+    if bool(names) == (args.key is not None):
+        raise InvalidInputError("an ID or --key is needed", hint="pass one of the two")
+
+
 def add_ids(parser: argparse.ArgumentParser, what: str = "ids of memories") -> None:
     parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help=what)
 
@@ -112,6 +136,13 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
     group.add_argument("--any-tag", action="append", default=[], help="has one of these tags")
     group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
     group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
+    group.add_argument(
+        "--key-prefix", metavar="TEXT", help='has a key that begins so ("": any key)'
+    )
+    group.add_argument(
+        "--in-namespace", metavar="LABEL", action="append", default=[],
+        help="has a key of the namespace with these labels (repeatable, outermost first)",
+    )
     group.add_argument("--since", type=time, metavar="TIME", help="event at or after this time")
     group.add_argument("--before", type=time, metavar="TIME", help="event before this time")
     if recorded:
@@ -130,7 +161,9 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
         "tags": args.tag, "any_tags": args.any_tag, "tiers": args.tier, "where": args.where,
         "time_range": (args.since, args.before) if args.since or args.before else None,
     }  # fmt: skip
-    return {**{name: value for name, value in given.items() if value}, **scopes(args)}
+    given["namespace"] = tuple(args.in_namespace)
+    keys = {} if args.key_prefix is None else {"key_prefix": args.key_prefix}
+    return {**{name: value for name, value in given.items() if value}, **keys, **scopes(args)}
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:

@@ -40,6 +40,7 @@ def draft_of(
     draft = make(arguments)
     draft.restored = _restored(line.entry, is_auxiliary="statistic" in sorts)
     draft.tags = _with_own_end(draft, line.entry)
+    draft.revision = line.entry.get("revision")
     if "stability_days" not in draft.restored:
         for sort in sorts & _GROWTH.keys():
             draft.growth = _GROWTH[sort]

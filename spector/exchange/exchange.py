@@ -9,7 +9,14 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from spector.arguments import parse_callback, parse_integer, parse_path, parse_switch, parse_truth
+from spector.arguments import (
+    parse_callback,
+    parse_choice,
+    parse_integer,
+    parse_path,
+    parse_switch,
+    parse_truth,
+)
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.exchange.drafts import draft_of
@@ -118,7 +125,7 @@ class Exchange:
 
     def import_(
         self, source: Any, *, change: Change | None = None, limit: Any = None,
-        progress: Progress | None = None,
+        progress: Progress | None = None, if_forgotten: Any = "skip",
         accepts: Callable[[frozenset[str]], bool] | None = None,
     ) -> list[MemoryRecord]:
         """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
@@ -127,8 +134,10 @@ class Exchange:
         with a payload is never without it.
 
         Args:
+            if_forgotten: "store" brings back what was forgotten by its key.
             accepts: whether memories with payloads of these sorts are stored; None for all.
         """
+        brings_back = parse_choice(if_forgotten, "if_forgotten", "skip", "store") == "store"
         parse_callback(progress, "progress")
         path, limit = self.check_lines(source, change=change, limit=limit, accepts=accepts)
         out: list[MemoryRecord] = []
@@ -137,7 +146,7 @@ class Exchange:
         for batch in batches(path, self._vectors, most, limit, change, accepts):
             first, last = batch.numbers
             try:
-                out += self._store(path, batch, arrivals)
+                out += self._store(path, batch, arrivals, brings_back=brings_back)
             except SpectorError as error:
                 error.add_note(f"{path}: in lines {first} to {last}")
                 raise
@@ -173,7 +182,9 @@ class Exchange:
                     raise
         return path, limit
 
-    def _store(self, path: str, batch: Batch, arrivals: Arrivals) -> list[MemoryRecord]:
+    def _store(
+        self, path: str, batch: Batch, arrivals: Arrivals, *, brings_back: bool
+    ) -> list[MemoryRecord]:
         if batch.items:
             self._arrivals.store_items(arrivals, [
                 (f"{path} line {number}", line) for number, line in batch.items
@@ -185,7 +196,7 @@ class Exchange:
                 line.entry.get("id"), line.entry.get("user_id") or "",
             )
             for line in batch.memories
-        ])  # fmt: skip
+        ], brings_back=brings_back)  # fmt: skip
 
 
 def _parted(

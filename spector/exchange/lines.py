@@ -20,9 +20,11 @@ __all__ = ["ARGUMENTS", "KNOWN", "Batch", "Change", "Line", "batches"]
 ARGUMENTS: Final = (
     "text", "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from",
     "valid_until", "metadata", "session_id", "agent_id", "user_id", "source", "confidence",
-    "category", "modality", "role", "vector",
+    "category", "modality", "role", "vector", "key", "namespace",
 )
-_RESTORED: Final = ("stability_days", "utility", "access_count", "last_access", "flags")
+_RESTORED: Final = (
+    "stability_days", "utility", "access_count", "last_access", "flags", "revision",
+)
 KNOWN: Final = frozenset(
     (*ARGUMENTS, *_RESTORED, "id", *LINKS, "superseded_by", "own_until", "recorded_at", "content",
      "vector_model", *MEMORY_KEYS)

@@ -19,7 +19,7 @@ from spector.write import FIELDS, Memories
 __all__ = ["ItemFacet"]
 
 #: what the facet says itself
-_FIXED = frozenset({"tier", "category", "supersedes", "aliases"})
+_FIXED = frozenset({"tier", "category", "supersedes", "aliases", "key", "namespace"})
 _HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
 
 

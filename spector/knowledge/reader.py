@@ -16,12 +16,14 @@ from spector.store.payloads import (
     decode,
     edge_columns,
     edge_counts,
+    entries_of,
     greatest,
     has_tables,
     keys_below,
     last_id_of,
     living_among,
     mentioning_after,
+    names_among,
     owners_of,
     payloads_of,
     rows_of,
@@ -65,7 +67,7 @@ class RunReader:
     def __init__(self, db: Connection, path: str) -> None:
         self._db = db
         self._path = path
-        self._holds_any: bool | None = None
+        self._names: set[str] | None = None
 
     def _rows(
         self, table: PayloadTable, conditions: Mapping[str, Any], **how: Any
@@ -77,13 +79,19 @@ class RunReader:
     @property
     def holds_any(self) -> bool:
         """Whether this store ever held knowledge; without, every answer is empty."""
-        if self._holds_any is None:
-            self._holds_any = has_tables(self._db)
-        return self._holds_any
+        return "payload" in self._tables
 
-    def payloads_after(
-        self, sort: str, after_id: int, limit: int
-    ) -> dict[int, dict[str, Any]]:
+    @property
+    def _tables(self) -> set[str]:
+        if self._names is None:
+            self._names = names_among(self._db, ("payload", "entry"))
+        return self._names
+
+    def entries(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
+        """The entries of memories that have one: their keys."""
+        return entries_of(self._db, ids, self._path) if "entry" in self._tables else {}
+
+    def payloads_after(self, sort: str, after_id: int, limit: int) -> dict[int, dict[str, Any]]:
         """Fields of the payloads of one sort, of the first memories after an id."""
         rows = self._rows(
             _PAYLOAD, {"sort": sort}, least={"id": after_id + 1}, order="id", limit=limit

@@ -5,12 +5,15 @@ from __future__ import annotations
 from spector.config import MAX_PROBLEMS
 from spector.records.decision import Decision
 from spector.records.details import (
+    KEY_BYTES,
+    NAMESPACE_END,
     Details,
     Note,
     details_of,
     note_of,
     notes_of,
     source_of_role,
+    with_entry,
 )
 from spector.records.erasure import (
     ErasureReceipt,
@@ -87,8 +90,10 @@ __all__ = [
     "BUILTIN_KINDS",
     "FSRS6_DECAY",
     "FSRS6_FACTOR",
+    "KEY_BYTES",
     "MAX_PROBLEMS",
     "MOST_ALIASES",
+    "NAMESPACE_END",
     "NOT_GIVEN",
     "SUB_TIERS",
     "Activation",
@@ -153,4 +158,5 @@ __all__ = [
     "notes_of",
     "source_of_role",
     "sub_tier_of",
+    "with_entry",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -14,9 +14,14 @@ from spector.records.fading import DualStrength, dual_strength, retention_at
 from spector.records.subtiers import sub_tier_of
 
 __all__ = [
-    "Described", "Details", "Note", "details_of", "note_of", "notes_of", "source_of_role",
-    "without_notes",
+    "KEY_BYTES", "NAMESPACE_END", "Described", "Details", "Note", "details_of", "note_of",
+    "notes_of", "source_of_role", "with_entry", "without_notes",
 ]
+
+#: stands behind each label of a stored namespace, and in none
+NAMESPACE_END: Final = "\x1f"
+#: most bytes of a key, and of the labels of a namespace together
+KEY_BYTES: Final = 512
 
 #: sorts of payloads that say what a memory is, the first that it has
 _SORTS: Final = ("fact", "procedure", "learning", "concept", "statistic")
@@ -71,25 +76,33 @@ class Details:
     class_confidence: float | None = None
     summary: str | None = None
     raw: str | None = None
+    key: str | None = None
+    namespace: tuple[str, ...] = ()
+    revision: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it, without what is at its default."""
+        """As JSON writes it, without what is at its default, and what a record itself says."""
         out: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
-            if value != each.default:
+            if value != each.default and each.name not in _OF_ENTRY:
                 out[each.name] = [n.to_list() for n in value] if each.name == "notes" else value
         return out
 
 
 _NONE: Final = Details()
+#: what comes of the entry of a memory
+_OF_ENTRY: Final = ("key", "namespace", "revision")
 
 
-def details_of(payloads: Mapping[str, Mapping[str, Any]]) -> Details | None:
+def details_of(
+    payloads: Mapping[str, Mapping[str, Any]], entry: Mapping[str, Any] | None = None
+) -> Details | None:
     """The details of a memory with these payloads; None where they say nothing.
 
     Args:
         payloads: sort -> fields; "fact" for a fact.
+        entry: its key, where it has one.
     """
     observed, episode = payloads.get("observed", {}), payloads.get("episode", {})
     made = Details(
@@ -100,7 +113,20 @@ def details_of(payloads: Mapping[str, Mapping[str, Any]]) -> Details | None:
         class_confidence=observed.get("class_confidence"), summary=episode.get("summary"),
         raw=observed.get("raw"),
     )  # fmt: skip
+    if entry is not None:
+        made = with_entry(made, entry)
     return None if made == _NONE else made
+
+
+def with_entry(details: Details | None, entry: Mapping[str, Any] | None) -> Details:
+    """Details with what the entry of a memory says of it."""
+    kept = _NONE if details is None else details
+    if entry is None or entry["record_key"] is None:
+        return kept
+    labels = tuple(entry["namespace"].split(NAMESPACE_END)[:-1])
+    return replace(
+        kept, key=entry["record_key"], namespace=labels, revision=entry["revision"]
+    )
 
 
 #: role of a memory -> where its words are from
@@ -142,6 +168,21 @@ class Described:
     def consolidated(self) -> bool:
         """True when sleep has compressed it, or made something of it and others."""
         return Flag.CONSOLIDATED in self.flags
+
+    @property
+    def key(self) -> str | None:
+        """The name under which its user finds it, see ``remember(key=)``; None for most."""
+        return None if self.details is None else self.details.key
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """The labels of the namespace that its key is of."""
+        return () if self.details is None else self.details.namespace
+
+    @property
+    def revision(self) -> int:
+        """1 for a new memory with a key, one more whenever it changes; 0 without a key."""
+        return 0 if self.details is None else self.details.revision
 
     @property
     def payload(self) -> str | None:

@@ -186,6 +186,10 @@ class Hit(_Lazy):
         return self.record.event_time
 
     @property
+    def key(self) -> str | None:
+        return self.record.key
+
+    @property
     def aliases(self) -> tuple[str, ...]:
         return self.record.aliases
 

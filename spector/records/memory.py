@@ -181,8 +181,10 @@ class MemoryRecord(Described):
         }
         for until_ms in self.own_until_ms:
             out["own_until"] = None if until_ms is None else iso_of_ms(until_ms)
-        if self.details is not None:
-            out["details"] = self.details.to_dict()
+        if self.key is not None:
+            out |= {"key": self.key, "namespace": list(self.namespace), "revision": self.revision}
+        if self.details is not None and (told := self.details.to_dict()):
+            out["details"] = told
         return out
 
 

@@ -30,13 +30,21 @@ class Skipped:
 
 
 class MemoryList(list[MemoryRecord]):
-    """The memories that were stored, in their order, and ``skipped``: messages without a text."""
+    """The memories that were stored or found, in their order.
+
+    Attributes:
+        skipped: messages without a text.
+        outcomes: what became of each item: "new", "replaced" (a memory that had its key), "known"
+            (that memory was kept), "forgotten" (its key was, so it is left out), "repeated" (a
+            later item has its key, and stands for it), "skipped".
+    """
 
     def __init__(
         self, records: Iterable[MemoryRecord] = (), skipped: Iterable[Skipped] = ()
     ) -> None:
         super().__init__(records)
         self.skipped = tuple(skipped)
+        self.outcomes: list[str] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,14 @@ import heapq
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from spector.arguments import SCOPES, check_scope, parse_include, parse_tags
+from spector.arguments import (
+    SCOPES,
+    check_scope,
+    parse_include,
+    parse_namespace,
+    parse_prefix,
+    parse_tags,
+)
 from spector.clock import Clock
 from spector.config import Config
 from spector.layout import Flag
@@ -14,8 +21,10 @@ from spector.messages import refuse_unknown
 from spector.records import MemoryRecord, complete
 from spector.search.view import EVERYTHING, Selection, make_selection
 from spector.store.catalog import ANYBODY, Scope, SqlFilter
+from spector.store.core import Store
 from spector.store.files import Bytes
 from spector.store.integrity import walk
+from spector.store.payloads import has_tables, prefix_condition
 from spector.tiers import Finder, TierRouter
 
 __all__ = ["TRUSTED_S", "Listing"]
@@ -26,6 +35,7 @@ TRUSTED_S: Final = 60.0
 _CHUNK: Final = 500
 _SELECTING: Final = (
     "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
+    "key_prefix", "namespace",
 )
 
 
@@ -62,6 +72,7 @@ class Listing:
             session_id=check_scope(get("session_id"), "session_id", config),
             time_range=get("time_range"),
             where=get("where"),
+            keys=_keys(get("key_prefix"), get("namespace")),
         )
         self._router.select(chosen.tiers)
         return chosen
@@ -102,7 +113,7 @@ class Listing:
         walks = [
             walk(store, finder.tier_name, condition.sql, condition.params, damaged,
                  trusted_s=trusted_s, scope=scope)
-            for store in self._router.stores()
+            for store in self.stores(chosen)
         ]
         found: Iterator[tuple[MemoryRecord, Bytes]]
         found = heapq.merge(*walks, key=lambda each: each[0].id)
@@ -134,7 +145,7 @@ class Listing:
         condition, _ = self.condition(chosen)
         ordered = sorted(ids)
         out: set[int] = set()
-        for store in self._router.stores():
+        for store in self.stores(chosen):
             for start in range(0, len(ordered), _CHUNK):
                 few = condition.among(ordered[start : start + _CHUNK])
                 out.update(row[0] for row in store.catalog.select(few.sql, few.params))
@@ -147,7 +158,27 @@ class Listing:
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
         codes = None if tiers is None else [tier.code for tier in tiers]
         exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
-        return chosen.with_times(exact, codes), None if chosen.is_indexed else 0.0
+        found = chosen.with_times(exact, codes)
+        if chosen.keys is not None:
+            found = self._with_keys(found, *chosen.keys)
+        return found, None if chosen.is_indexed else 0.0
+
+    def stores(self, chosen: Selection) -> list[Store]:
+        """The stores that may have memories of a selection: only what lasts has a key."""
+        return self._router.stores() if chosen.keys is None else [self._router.durable_store()]
+
+    def _with_keys(self, condition: SqlFilter, namespace: str, prefix: str) -> SqlFilter:
+        with self._router.durable_store().catalog.reading() as db:
+            if not has_tables(db, "entry"):
+                return SqlFilter("0", ())
+        sql, params = prefix_condition(namespace, prefix)
+        return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))
+
+
+def _keys(prefix: Any, namespace: Any) -> tuple[str, str] | None:
+    if prefix is None and namespace is None:
+        return None
+    return parse_namespace(namespace), "" if prefix is None else parse_prefix(prefix)
 
 
 def _is_dropped(record: MemoryRecord, drop: int, now_ms: int) -> bool:

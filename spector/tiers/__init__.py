@@ -8,7 +8,7 @@ from spector.tiers.base import (
     PlacesByUser,
     TierStore,
 )
-from spector.tiers.finder import Finder, unknown
+from spector.tiers.finder import Finder, key_path, unknown, unknown_key
 from spector.tiers.router import TierRouter, default_tiers
 
 __all__ = [
@@ -19,5 +19,7 @@ __all__ = [
     "TierRouter",
     "TierStore",
     "default_tiers",
+    "key_path",
     "unknown",
+    "unknown_key",
 ]

@@ -5,20 +5,23 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from spector.arguments import parse_key, parse_namespace
 from spector.clock import Clock
 from spector.errors import InvalidInputError, PartitionCorruptError, UnknownRecordError
-from spector.messages import said
+from spector.messages import said, shown
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
 from spector.store.core import Store, complete_records, current_image, header_of, to_record
 from spector.store.erasure import awaits_erasure
+from spector.store.payloads import KeyPath, entry_at
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 
-__all__ = ["Finder", "unknown"]
+__all__ = ["Finder", "key_path", "unknown", "unknown_key"]
 
 
 class Finder:
@@ -51,6 +54,49 @@ class Finder:
         """Fill in what records that were just made of rows of a store lack: details, the time."""
         complete_records(store.catalog, records, self._clock.now_ms())
         return records
+
+    def named(self, target: Any, key: Any, namespace: Any, scope: Scope) -> Any:
+        """What a caller names, or the id of the memory that has a key.
+
+        Raises:
+            UnknownRecordError: there is none in the scope.
+        """
+        if key is None:
+            return target
+        return self.get_named(target, key, namespace, scope).id
+
+    def get_named(self, target: Any, key: Any, namespace: Any, scope: Scope) -> MemoryRecord:
+        """The record of an id, or the one that has a key; see `get_within`."""
+        if key is None:
+            return self.get_within(target, scope)
+        return self.get_by_key(key_path(target, key, namespace, scope), scope)
+
+    def by_key(self, path: KeyPath) -> int:
+        """The memory that has a key.
+
+        Raises:
+            UnknownRecordError: there is none; in the same words for one of another user.
+        """
+        store = self._router.durable_store()
+        store.ensure_usable()
+        store.view()  # a reader follows the writer here
+        with store.catalog.reading() as db:
+            entry = entry_at(db, path, store.catalog.path)
+        if entry is None:
+            raise unknown_key(path)
+        return int(entry["id"])
+
+    def get_by_key(self, path: KeyPath, scope: Scope) -> MemoryRecord:
+        """The record that has a key, if it is of a scope; see `get_within`."""
+        while True:
+            record_id = self.by_key(path)
+            try:
+                record = self.get_within(record_id, scope)
+            except UnknownRecordError:
+                if self.by_key(path) == record_id:  # of another session
+                    raise unknown_key(path) from None
+                continue  # forgotten and stored anew between the two looks
+            return record
 
     def get_within(self, record_id: int, scope: Scope) -> MemoryRecord:
         """The same, whose links name no living memory outside of the scope."""
@@ -160,6 +206,27 @@ class Finder:
     def tier_name(self, code: int) -> str:
         """The name of the tier that a record's header has as a code."""
         return self._router.by_code(code).name
+
+
+def key_path(target: Any, key: Any, namespace: Any, scope: Scope) -> KeyPath:
+    """The key that a caller names in place of a memory; its user and agent are the scope's.
+
+    Raises:
+        InvalidInputError: it is no key, or both were given.
+    """
+    if target is not None:
+        raise InvalidInputError("a memory and a key were given", hint="pass one of the two")
+    return KeyPath(
+        parse_namespace(namespace), parse_key(key), scope.user_id or "", scope.agent_id or ""
+    )
+
+
+def unknown_key(path: KeyPath) -> UnknownRecordError:
+    """The error for a key that no memory of a user, agent and namespace has."""
+    return UnknownRecordError(
+        f"there is no memory with the key {shown(path.record_key)}",
+        hint="a key is of one user_id, agent_id and namespace; its memory may have been forgotten",
+    )
 
 
 def unknown(record_id: int) -> UnknownRecordError:

@@ -28,6 +28,7 @@ from spector.records import (
 )
 from spector.store.backup import copy_store
 from spector.store.catalog import Scope, SqlFilter
+from spector.store.core import Store
 from spector.store.erasure import Needles, due_of
 from spector.store.integrity import check_settled
 from spector.tiers import TierRouter
@@ -151,9 +152,10 @@ class Keeper:
     def __len__(self) -> int:
         return sum(p.live for store in self._router.stores() for p in store.view().partitions)
 
-    def count(self, condition: SqlFilter, trusted_s: float | None) -> int:
-        """How many memories satisfy a condition; ``trusted_s`` as in ``walk``."""
-        stores = self._router.stores()
+    def count(
+        self, condition: SqlFilter, trusted_s: float | None, stores: Sequence[Store]
+    ) -> int:
+        """How many memories of stores satisfy a condition; ``trusted_s`` as in ``walk``."""
         return sum(count_of(store, condition, trusted_s=trusted_s) for store in stores)
 
     def users(self, trusted_s: float) -> list[UserSummary]:

@@ -19,7 +19,14 @@ from spector.store.core import Store, Transaction
 from spector.store.erasure import Needles, note_erasure
 from spector.store.files import Bytes
 from spector.store.integrity import refuse_damage
-from spector.store.payloads import delete_owned, owned_rows
+from spector.store.payloads import (
+    KeyPath,
+    delete_owned,
+    is_marked,
+    mark_forgotten,
+    owned_rows,
+    unmark,
+)
 from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -250,8 +257,22 @@ class Forgetter:
             supersede.apply(tx, heirs)
             if store is self._parts.router.durable_store():
                 apply_changes(tx, doomed.changes, {}, ())
+                if due_ms:  # a purge leaves no mark of a key
+                    mark_forgotten(tx.connection, [row.id for row in rows])
             stage_deletion(tx, rows, due_ms, doomed.items)
         self._parts.speakers.forget()
+
+    def unmark(self, path: KeyPath) -> bool:
+        """Erase the mark of a key that was forgotten; False when there is none."""
+        store = self._parts.router.durable_store()
+        with store.exclusive():
+            with store.catalog.latest() as db:
+                if not is_marked(db, path):
+                    return False
+            with store.transaction() as tx:
+                unmark(tx.connection, [path])
+                note_erasure(tx.connection, [], 0)
+        return True
 
 
 def stage_deletion(

@@ -36,7 +36,14 @@ from spector.store.words import Utterance, newest_utterances
 from spector.write.drafts import Draft
 
 __all__ = [
-    "Opens", "Reading", "Speakers", "draft_words", "name_speakers", "with_room", "without_speaker",
+    "Opens",
+    "Reading",
+    "Speakers",
+    "draft_words",
+    "name_speakers",
+    "with_room",
+    "without_speaker",
+    "words_with",
 ]
 
 Opens = Callable[[str], Opening | None]
@@ -187,6 +194,14 @@ class Speakers:
 def draft_words(draft: Draft) -> str:
     """The part of a draft that is embedded: its text without the speaker's name (`words_of`)."""
     return words_of(draft.text, speaker_in(draft.role, draft.metadata))
+
+
+def words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
+    """The words of drafts that are embedded; some of the drafts get a speaker."""
+    return [
+        words_of(draft.text, names[n]) if n in names else draft_words(draft)
+        for n, draft in enumerate(drafts)
+    ]
 
 
 def name_speakers(drafts: Sequence[Draft], names: Mapping[int, str], config: Config) -> None:

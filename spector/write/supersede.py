@@ -39,8 +39,8 @@ from spector.store.payloads import has_tables, note_holding
 from spector.write.drafts import Draft
 
 __all__ = [
-    "Ending", "apply", "endings", "inherited", "moved", "refuse_new_end", "reinstated",
-    "starts_ms", "with_end_of",
+    "Ending", "apply", "ended", "endings", "flagged", "inherited", "moved", "refuse_new_end",
+    "reinstated", "starts_at", "starts_ms", "was_ended", "with_end", "with_end_of",
 ]
 
 
@@ -92,7 +92,7 @@ def endings(
                     " two cannot change together",
                     hint="remember without supersedes, then forget the other one",
                 )
-            if imported and (record_id in out or _was_ended(row)):
+            if imported and (record_id in out or was_ended(row)):
                 continue  # its end is in the file
             _refuse(store, row, draft, out)
             out[record_id] = Ending(row, ended(row, starts_ms(draft, now_ms), now_ms))
@@ -164,7 +164,7 @@ def _inside(store: Store, ids: tuple[int, ...], scope: Scope) -> tuple[int, ...]
 
 def refuse_new_end(store: Store, row: Row, scope: Scope = ANYBODY) -> None:
     """Raise when a memory's end is set by the memory that superseded it."""
-    if not _was_ended(row):
+    if not was_ended(row):
         return
     all_newer = newer_than(store.catalog, row)
     newer = _inside(store, all_newer, scope)
@@ -191,25 +191,25 @@ def ended(row: Row, start_ms: int, now_ms: int) -> Row:
     elif own.valid_until_ms is not None:
         end_ms = min(own.valid_until_ms, start_ms)
     return replace(
-        own, valid_until_ms=end_ms, mutable=_flagged(row, end_ms is None or end_ms <= now_ms),
-        tags=_with_end(own.tags, (own.valid_until_ms,)),
+        own, valid_until_ms=end_ms, mutable=flagged(row, end_ms is None or end_ms <= now_ms),
+        tags=with_end(own.tags, (own.valid_until_ms,)),
     )
 
 
 def own_row(row: Row) -> Row:
     """The row of a memory as if it had never been superseded."""
-    if not _was_ended(row):
+    if not was_ended(row):
         return row
     found = split_reserved_tags(row.tags)
     return replace(
         row, valid_until_ms=found.until_ms[0] if found.until_ms else None,
-        mutable=_flagged(row, False), tags=_with_end(row.tags, ()),
+        mutable=flagged(row, False), tags=with_end(row.tags, ()),
     )
 
 
 def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
     """New tags for a memory, with the own end that its present tags keep."""
-    return _with_end(tags, split_reserved_tags(row.tags).until_ms)
+    return with_end(tags, split_reserved_tags(row.tags).until_ms)
 
 
 def reinstated(
@@ -237,10 +237,10 @@ def reinstated(
             f" {newer[-1]}",
         )
     rows = store.catalog.fetch(newer)
-    back = [row] if _was_ended(row) else []
+    back = [row] if was_ended(row) else []
     if back:
         own = {*newer, *facts_alone(store, newer)}
-        ends = {each.id: newer_than(store.catalog, each) for each in along if _was_ended(each)}
+        ends = {each.id: newer_than(store.catalog, each) for each in along if was_ended(each)}
         back += [each for each in along if own.issuperset(ends.get(each.id, (-1,)))]
         rows |= store.catalog.fetch(sorted({n for each in back[1:] for n in ends[each.id]}))
     for each in rows.values():
@@ -276,21 +276,21 @@ def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list
     What it supersedes ends at its start, and it ends at its successor's start, unless that is
     earlier than its own.
     """
-    if _was_ended(before):
+    if was_ended(before):
         after = replace(after, valid_until_ms=before.valid_until_ms)
-    if _starts_at(before) == _starts_at(after) and _begins_ms(before) == _begins_ms(after):
+    if starts_at(before) == starts_at(after) and _begins_ms(before) == _begins_ms(after):
         return after, []
     others: list[Ending] = []
     older = store.catalog.fetch(split_reserved_tags(before.tags).supersedes)
     for row in older.values():
-        if not _was_ended(row):
+        if not was_ended(row):
             continue
         verify_row(row, store.catalog.path)
-        now = ended(row, _starts_at(after), now_ms)
+        now = ended(row, starts_at(after), now_ms)
         others.append(Ending(row, now))
-    if _was_ended(before):
+    if was_ended(before):
         rows = store.catalog.fetch(newer_than(store.catalog, before))
-        start_ms = min((_starts_at(row) for row in rows.values()), default=None)
+        start_ms = min((starts_at(row) for row in rows.values()), default=None)
         if start_ms is None:  # the successor has been forgotten; the end that it set stays
             start_ms = before.valid_until_ms
         if start_ms is not None:
@@ -364,11 +364,11 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
             tx.set_mutable(row.segment_id, row.slot, row.mutable)
         catalog_rows.update_row(tx.connection, change.before, row)
     note_holding(
-        tx.connection, {each.after.id: not _was_ended(each.after) for each in changes}
+        tx.connection, {each.after.id: not was_ended(each.after) for each in changes}
     )
 
 
-def _was_ended(row: Row) -> bool:
+def was_ended(row: Row) -> bool:
     """Whether it has or will have a successor, which may have been forgotten since."""
     return bool(split_reserved_tags(row.tags).until_ms or _flags(row) & Flag.SUPERSEDED)
 
@@ -377,11 +377,11 @@ def _begins_ms(row: Row) -> int:
     return row.event_ms if row.valid_from_ms is None else row.valid_from_ms
 
 
-def _starts_at(row: Row) -> int:
+def starts_at(row: Row) -> int:
     return starts_ms(row, row.recorded_ms)
 
 
-def _with_end(tags: tuple[str, ...], until_ms: tuple[int | None, ...]) -> tuple[str, ...]:
+def with_end(tags: tuple[str, ...], until_ms: tuple[int | None, ...]) -> tuple[str, ...]:
     found = split_reserved_tags(tags)
     return join_reserved_tags(found.own, found.supersedes, until_ms)
 
@@ -390,7 +390,7 @@ def _flags(row: Row) -> int:
     return int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"])
 
 
-def _flagged(row: Row, on: bool) -> bytes:
+def flagged(row: Row, on: bool) -> bytes:
     block = np.frombuffer(row.mutable, MUTABLE_DTYPE).copy()
     if on:
         block["flags"] |= int(Flag.SUPERSEDED)

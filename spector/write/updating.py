@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,25 +12,17 @@ from numpy.typing import NDArray
 from spector.arguments import SCOPES, id_of, parse_move, parse_vector
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
-from spector.knowledge import (
-    PAYLOAD_FACETS,
-    Changes,
-    KnowledgeReader,
-    derived_of,
-    plan_lost_mentions,
-    plan_new_words,
-    plan_other_user,
-)
+from spector.knowledge import Changes
 from spector.language.statements import folded_name, speaker_in, words_of
 from spector.layout import MUTABLE_OFFSET, RECORD_DTYPE, Flag
-from spector.messages import reading, refuse_unknown
+from spector.messages import reading, refuse_unknown, shown
 from spector.providers import embedded
 from spector.records import NOT_GIVEN, MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record, verified_image
 from spector.store.erasure import note_erasure
-from spector.store.payloads import delete_owned
+from spector.store.payloads import follow_user
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -49,8 +40,7 @@ from spector.write.drafts import (
     with_aliases,
 )
 from spector.write.embedding import vectors_of
-from spector.write.forgetting import flags_of, stage_deletion
-from spector.write.knowledge import apply_changes
+from spector.write.replacing import Ties, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
 from spector.write.speakers import (
@@ -65,12 +55,14 @@ from spector.write.writer import Writer
 __all__ = ["Updater"]
 
 #: fields that `update` cannot change; scopes change by ``move_to``
-_FIXED: Final = frozenset({"tier", "parents", "supersedes", *SCOPES})
+_FIXED: Final = frozenset({"tier", "parents", "supersedes", "key", "namespace", *SCOPES})
 _CHANGEABLE: Final = (
     *(name for name in FIELDS if name not in _FIXED), "text", "move_to", *SCOPES,
 )
 #: changes after which the speaker may be another
 _SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
+#: fields that a record keeps elsewhere, or not at all
+_ELSEWHERE: Final = frozenset({"vector", "aliases", "key", "namespace"})
 _CHANGE: Final = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
 #: how a memory gets another scope, for callers who took the guard for a change
 _MOVE: Final = (
@@ -249,7 +241,7 @@ class Updater:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
             to_name = namings(store, self._parts.router, earlier, self._parts.config)
-            ties = Ties(restated) if restated else self._ties(store, row, after)
+            ties = Ties(restated) if restated else ties_of(store, row, after)
             with store.transaction() as tx:
                 supersede.apply(tx, others)
                 touched = {record_id, *(other.before.id for other in others)}
@@ -266,46 +258,13 @@ class Updater:
                 else:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
-                ties.apply(tx, self._writer, self._parts)
+                ties.apply(tx, self._writer.claim_ids, self._parts)
+                _follow(tx, after)
                 if words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
             self._parts.note_replaced(row, after)
             made = (after, encoded.headers[0], tier.name, newer_than(store.catalog, after))
             return self._parts.finder.complete(store, [to_record(*made)])[0]
-
-    def _ties(self, store: Store, before: Row, after: Row) -> Ties:
-        """What a change of words or of the user does to what is known of a memory.
-
-        Raises:
-            InvalidInputError: It is a fact or another item of knowledge, whose words and user are
-                part of what it is.
-        """
-        if before.text == after.text and before.user_id == after.user_id:
-            return Ties(Changes())
-        with store.catalog.latest() as db:
-            reader, changes = KnowledgeReader(db, store.catalog.path), Changes()
-            sorts = reader.sorts([before.id]).get(before.id, set()) & PAYLOAD_FACETS.keys()
-            if sorts:
-                sort = min(sorts)
-                raise InvalidInputError(
-                    f"memory {before.id} is a {sort}: its text and user do not change by update",
-                    hint=f"use memory.{PAYLOAD_FACETS[sort]}",
-                )
-            if before.user_id != after.user_id:
-                plan_other_user(reader, changes, before.id, after.user_id or "")
-            else:
-                plan_new_words(reader, changes, before.id)
-            if not changes:
-                return Ties(changes)
-            gone = derived_of(reader, [before.id])
-            rows = store.catalog.fetch(sorted(gone.memories))
-            held = Flag.IMMUTABLE | Flag.PINNED
-            stay = {each for each, row in rows.items() if flags_of(row) & held}
-            if stay:
-                gone = derived_of(reader, [before.id], stay)
-            goes = gone.memories - stay
-            plan_lost_mentions(reader, changes, {before.id, *goes}, gone.items)
-        return Ties(changes, [rows[each] for each in sorted(goes) if each in rows], gone.items)
 
     def _changed_image(
         self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
@@ -342,26 +301,6 @@ class Updater:
         return reseal(image, store.uuid)
 
 
-@dataclass(frozen=True, slots=True)
-class Ties:
-    """Rows of knowledge that change with a memory, and what has no source any more."""
-
-    changes: Changes
-    rows: Sequence[Row] = ()
-    items: Collection[int] = ()
-
-    def apply(self, tx: Transaction, writer: Writer, parts: WriteContext) -> None:
-        """Stage them in the transaction of the memory's change."""
-        if not self.changes:
-            return
-        now_ms = parts.clock.now_ms()
-        items = writer.claim_ids(tx, self.changes.items, now_ms) if self.changes.items else []
-        apply_changes(tx, self.changes, {}, items)
-        delete_owned(tx.connection, self.items)
-        if self.rows:
-            stage_deletion(tx, self.rows, parts.erasure_due_ms())
-
-
 def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str, Any]:
     """Changes with the aliases where they are stored: other metadata leave them as they are."""
     if "aliases" in changes:
@@ -375,6 +314,17 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
         if not may_name(changes.get("role", before.role), changes.get("source", before.source)):
             return {**changes, "metadata": {**metadata, NOT_GIVEN: False}}
     return dict(changes)
+
+
+def _follow(tx: Transaction, after: Row) -> None:
+    """Let the entry of a changed memory follow; raises when its new user has its key already."""
+    taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id)
+    if taken is not None:
+        raise InvalidInputError(
+            f"the user and agent that it would move to have a memory with the key"
+            f" {shown(taken.record_key)} already",
+            hint="forget one of the two first",
+        )
 
 
 @contextlib.contextmanager
@@ -392,7 +342,7 @@ def _fields_of(record: MemoryRecord) -> dict[str, Any]:
     """A record as the arguments that would make it, with its own end if it has been superseded."""
     own = [None if ms is None else from_ms(ms) for ms in record.own_until_ms]
     until = own[0] if own else record.valid_until
-    own_names = (name for name in FIELDS if name not in ("vector", "aliases"))
+    own_names = (name for name in FIELDS if name not in _ELSEWHERE)
     fields = {name: getattr(record, name) for name in own_names}
     return {
         **fields, "text": record.text, "valid_until": until,

@@ -6,15 +6,14 @@ Every write goes through one transaction of the store that keeps the record's ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import parse_callback
+from spector.arguments import parse_callback, parse_choice
 from spector.errors import InvalidInputError, SpectorError
-from spector.knowledge import Changes
-from spector.language.statements import Opening, may_be_instruction, speaker_in, words_of
+from spector.language.statements import Opening, may_be_instruction, speaker_in
 from spector.layout import CERTAIN
 from spector.messages import reading, refuse_unknown
 from spector.process import each_elsewhere
@@ -28,36 +27,30 @@ from spector.write.drafts import (
     FIELDS,
     Batch,
     Draft,
+    KeyStore,
+    Settler,
+    Work,
     append_batch,
     encode_batch,
     make_draft,
     may_name,
     records_of,
+    refuse_future_parents,
     strengths_of,
     wordless,
 )
 from spector.write.embedding import importance_of, vectors_of
 from spector.write.speaker_updates import Naming, namings
-from spector.write.speakers import draft_words, name_speakers, with_room
+from spector.write.speakers import draft_words, name_speakers, with_room, words_with
 
 __all__ = ["Writer"]
 
 #: called with the transaction and the ids of its memories before the commit
 Then = Callable[[Transaction, list[int]], None]
+#: outcomes of drafts that were written
+_WRITTEN = frozenset({"new", "replaced"})
 #: called with (stored so far, total or None)
 Progress = Callable[[int, int | None], None]
-
-
-class Settler(Protocol):
-    """Decides what drafts with ``settles`` supersede."""
-
-    def runs(self, drafts: Sequence[Draft]) -> Iterable[Sequence[Draft]]:
-        """Drafts in their order, cut before each that may supersede one before it."""
-
-    def settle(
-        self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None, now_ms: int
-    ) -> Changes:
-        """Decide for drafts, with no other writer until they are stored; the rows to add."""
 
 
 class Writer:
@@ -67,14 +60,17 @@ class Writer:
         expect: called with the texts of possible instructions before they are stored.
         note_writes: called with the number of memories after they are stored.
         settler: decides what drafts supersede that leave it open.
+        keyed: stores drafts with keys.
     """
 
     def __init__(
         self, parts: WriteContext, *, expect: Callable[[Iterable[str]], None],
         note_writes: Callable[[int], None], settler: Settler | None = None,
+        keyed: KeyStore | None = None,
     ) -> None:
         self._parts = parts
         self._settler = settler
+        self._keyed = keyed
         self._expect = expect
         self._note_writes = note_writes
 
@@ -85,11 +81,13 @@ class Writer:
 
     def remember_many(
         self, items: Iterable[str | Mapping[str, Any]], common: Mapping[str, Any],
-        progress: Progress | None,
+        progress: Progress | None, known: Any = "replace", forgotten: Any = "store",
     ) -> MemoryList:
         """Store many, in batches of ``Config.batch_records``; each batch is one commit a store."""
         refuse_unknown(common, FIELDS, "remember_many")
         parse_callback(progress, "progress")
+        known = parse_choice(known, "if_known", "replace", "keep")
+        forgotten = parse_choice(forgotten, "if_forgotten", "store", "skip")
         if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
             raise InvalidInputError(
                 f"remember_many takes several memories, got one {type(items).__name__}",
@@ -100,21 +98,30 @@ class Writer:
         out = MemoryList()
         skipped: list[Skipped] = []
         batch: list[Draft] = []
+        places: list[int] = []
         taken = 0
 
         def commit() -> None:
             for run in self._runs(batch):
                 out.extend(self.store(run))
+            for place, draft in zip(places, batch, strict=True):
+                out.outcomes[place] = draft.outcome
             batch.clear()
+            places.clear()
             if progress is not None:
                 progress(len(out), total)
 
         try:
             for item in each_elsewhere(items):  # an error of the iterator passes through
+                out.outcomes.append("skipped")
                 if reason := wordless(item):
                     skipped.append(Skipped(taken, reason))
                 else:
-                    batch.append(self._draft_with(item, common))
+                    draft = self._draft_with(item, common)
+                    if draft.key is not None:
+                        draft.known, draft.forgotten = known, forgotten
+                    batch.append(draft)
+                    places.append(taken)
                 taken += 1
                 if len(batch) == self._parts.config.batch_records:
                     commit()
@@ -155,7 +162,12 @@ class Writer:
             item, given, config=self._parts.config, dim=self._parts.dim,
             may_name=None if names_aliases else may_name,
         )
-        self._parts.router[draft.tier]  # an unknown tier is refused before anything is embedded
+        tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
+        if draft.key is not None and tier.volatile:
+            raise InvalidInputError(
+                f"a memory of the {tier.name} tier has no key",
+                hint="leave the key out, or choose a tier that lasts",
+            )
         return draft
 
     def store(self, drafts: Sequence[Draft], then: Then | None = None) -> list[MemoryRecord]:
@@ -165,11 +177,16 @@ class Writer:
             then: adds to the commit of the durable store; it tells the layers, too.
         """
         self.announce(drafts)
-        records = self._append(drafts, then)
+        found = self._append(drafts, then)
+        records = [each for each in found if each is not None]
         self._note_writes(len(drafts))
         if then is not None:
             return records
-        lasting = [e for e in records if not self._parts.router[e.tier].volatile]
+        lasting = [
+            each for each, draft in zip(found, drafts, strict=True)
+            if each is not None and draft.outcome in _WRITTEN
+            and not self._parts.router[each.tier].volatile
+        ]
         self._parts.callbacks.note_stored("episodes", lasting)
         return records
 
@@ -185,7 +202,7 @@ class Writer:
 
     def _append(
         self, drafts: Sequence[Draft], then: Then | None = None
-    ) -> list[MemoryRecord]:
+    ) -> list[MemoryRecord | None]:
         """Store drafts; one transaction per store that keeps any of their tiers.
 
         A draft whose text names its speaker gets that as its metadata's ``speaker``.
@@ -204,7 +221,7 @@ class Writer:
         with self._parts.exclusive():
             names, earlier = self._read(by_store, drafts, openings)
             seen = [store.head.change_seq for store in by_store]
-        vectors = vectors_of(self._parts, drafts, tiers, _words_with(drafts, names))
+        vectors = vectors_of(self._parts, drafts, tiers, words_with(drafts, names))
         importance = [importance_of(self._parts, draft) for draft in drafts]
         with self._parts.exclusive():
             if seen != [store.head.change_seq for store in by_store]:
@@ -271,15 +288,15 @@ class Writer:
         tiers: Sequence[TierStore], importance: Sequence[float],
         vectors: NDArray[np.float32] | None, to_name: Mapping[Store, Sequence[Naming]],
         ties: Mapping[Store, Then],
-    ) -> list[MemoryRecord]:
+    ) -> list[MemoryRecord | None]:
         if len(by_store) == 1:
             store, = by_store
             return self._store_batch(
                 store, drafts, tiers, importance, vectors, to_name.get(store, ()), ties.get(store)
             )
-        out: dict[int, MemoryRecord] = {}
+        out: dict[int, MemoryRecord | None] = {}
         with self._parts.exclusive():  # a refusal comes before the first store has anything
-            _refuse_future_parents(drafts, self._next_id(self._parts.clock.now_ms()))
+            refuse_future_parents(drafts, self._next_id(self._parts.clock.now_ms()))
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
                 supersede.endings(store, own, self._parts.clock.now_ms(), self._parts.finder.find)
@@ -311,7 +328,8 @@ class Writer:
         """Store drafts of the durable store, embedded before, with what ``then`` adds."""
         tiers = [self._parts.router[draft.tier] for draft in drafts]
         store = self._parts.router.durable_store()
-        records = self._store_batch(store, drafts, tiers, importance, vectors, (), then)
+        found = self._store_batch(store, drafts, tiers, importance, vectors, (), then)
+        records = [each for each in found if each is not None]
         return self._parts.finder.complete(store, records)  # what was added may say more of them
 
     def _store_batch(
@@ -323,16 +341,21 @@ class Writer:
         vectors: NDArray[np.float32] | None,
         to_name: Sequence[Naming],
         then: Then | None = None,
-    ) -> list[MemoryRecord]:
+    ) -> list[MemoryRecord | None]:
         """Store drafts of one store in one commit.
 
         Args:
             then: called with the transaction and the ids before the commit.
         """
         now_ms, batch = self._parts.clock.now_ms(), Batch(drafts)
+        if self._keyed is not None and batch.given("key"):
+            refuse_future_parents(drafts, self._next_id(now_ms))
+            return self._keyed.store(Work(
+                store, drafts, tiers, importance, vectors, to_name, now_ms, self.claim_ids, then
+            ))  # fmt: skip
         with store.exclusive(), store.transaction() as tx:
             ids = self.claim_ids(tx, len(drafts), now_ms)
-            _refuse_future_parents(drafts, ids[0])
+            refuse_future_parents(drafts, ids[0])
             if batch.given("supersedes"):
                 find = self._parts.finder.find
                 supersede.apply(tx, supersede.endings(store, drafts, now_ms, find))
@@ -347,7 +370,8 @@ class Writer:
             if then is not None:
                 then(tx, ids)
         self._parts.speakers.learn(store, drafts)
-        return records_of(batch, ids, [tier.name for tier in tiers], encoded.headers, now_ms)
+        names = [tier.name for tier in tiers]
+        return [*records_of(batch, ids, names, encoded.headers, now_ms)]
 
     def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
         """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248.
@@ -374,25 +398,3 @@ class Writer:
             if behind and store.writable and store.is_open and not store.failed:
                 with store.transaction() as tx:
                     tx.note_id(last)
-
-
-def _words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
-    """The words of drafts that are embedded; some of the drafts get a speaker."""
-    return [
-        words_of(draft.text, names[n]) if n in names else draft_words(draft)
-        for n, draft in enumerate(drafts)
-    ]
-
-
-def _refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
-    """Refuse parents with ids that have not been given out: a parent precedes its child.
-
-    Raises:
-        InvalidInputError: naming the id.
-    """
-    for draft in drafts:
-        if draft.parents and max(draft.parents) >= first_id:
-            raise InvalidInputError(
-                f"parent {max(draft.parents)} does not exist",
-                hint="pass ids of memories that were remembered before",
-            )

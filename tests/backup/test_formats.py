@@ -20,13 +20,12 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.kernel.checksum import crc32c
-from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
+from spector.layout import FORMAT_MINOR, FORMAT_VERSION, PARTITION_DTYPE
 from spector.store.catalog import schema
 from spector.store.core.store import Store
 from spector.store.opening import recovery as recover
 from spector.store.opening import stamp
 from spector.store.partitions import header, segment
-from spector.store.payloads import KNOWLEDGE_MINOR
 from spector.store.rewriting import migrations as migrate
 from spector.store.rewriting.migrations import STEPS, Step, next_step
 from spector.store.rewriting.rewriting import rewrite_all
@@ -354,10 +353,10 @@ def test_a_newer_format_is_refused_and_both_are_named(
 
 
 def test_a_newer_minor_is_read_and_not_written(mind: Path, proof: Any) -> None:
-    forge_meta(mind, format_minor=str(KNOWLEDGE_MINOR + 1))
+    forge_meta(mind, format_minor=str(FORMAT_MINOR + 1))
     with pytest.raises(spector.FormatVersionError) as caught:
         make.open_small(str(mind))
-    assert f"{FORMAT_VERSION}.{KNOWLEDGE_MINOR + 1}" in str(caught.value)
+    assert f"{FORMAT_VERSION}.{FORMAT_MINOR + 1}" in str(caught.value)
     assert 'mode="r"' in caught.value.hint
     with make.open_small(str(mind), mode="r") as memory:
         assert_same(memory, expected(FORMAT_VERSION))

@@ -165,6 +165,32 @@ def _forget(scene: Scene) -> None:
     scene.did("forget")
 
 
+def _keys(scene: Scene) -> None:
+    """Under a key there is one memory at any moment: what was, or what takes its place."""
+    memory = _living(scene)
+    remember(memory, "key0 version 0", key="a", user_id="u", namespace=("x", "y"))
+    scene.did("remember")
+    remember(memory, "key1 version 0", key="a", user_id="u", namespace=("x", "y"), tier="semantic")
+    scene.did("replace")
+    memory.remember_many([
+        item("key2 version 0", key="b"), item("key3 version 0", key="a"),
+        item("key4 version 0", key="b"),
+    ], progress=scene.between)  # fmt: skip
+    scene.did("remember_many")
+    memory.remember_many([
+        item("key5 version 0", key="b"), item("key6 version 0", key="c"),
+        item("key7 version 0", key="a", tier="semantic"),
+    ], progress=scene.between)  # fmt: skip
+    scene.did("remember_many")
+    text = "key8 version 0"
+    memory.update(key="b", text=text, vector=vector_of(text))
+    scene.did("update")
+    memory.forget(key="c")
+    scene.did("forget")
+    memory.forget(key="b", purge=True)
+    scene.did("purge")
+
+
 def _strength(scene: Scene) -> None:
     memory = _living(scene)
     ids = ids_of(memory)
@@ -397,6 +423,7 @@ LIVES: dict[str, Life] = {
     "update": Life(_update, prepared),
     "forget": Life(_forget, prepared),
     "supersede": Life(_supersede, prepared),
+    "keys": Life(_keys, prepared),
     "strength": Life(_strength, prepared),
     "reflect": Life(_reflect, prepared),
     "cluster": Life(_reflect, ordered, _half_ordered),

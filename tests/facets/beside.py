@@ -12,7 +12,7 @@ import numpy as np
 
 import spector
 from spector import Memory, UnknownRecordError
-from spector.store.payloads import PAYLOAD_TABLES, has_tables
+from spector.store.payloads import has_tables, tables_in
 from tests.crash.harness import run_and_exit, scratch
 from tests.crash.workload import TINY
 from tests.knowing import Vectors
@@ -94,7 +94,7 @@ def _look_at_rows(memory: Memory, wrong: list[str]) -> int:
         texts = dict(db.execute("SELECT id, text FROM content"))
         items = {each for (each,) in db.execute("SELECT item_id FROM item")}
         owned: dict[str, set[int]] = {}
-        for table in PAYLOAD_TABLES:
+        for table in tables_in(db):
             for column in table.owners:
                 found = {each for (each,) in db.execute(f"SELECT {column} FROM {table.name}")}
                 owned.setdefault(table.name, set()).update(found)

@@ -33,7 +33,8 @@ def fill(path: Path) -> tuple[int, int]:
         memory.graph.register("mentors")
         memory.graph.link(source, fact.id, "mentors", note={"why": "because"})
         memory.procedures.add("deploy", ["build", "push"])
-        memory.forget(memory.remember("gone", user_id="u"))
+        memory.forget(memory.remember("gone", user_id="u", key="old"))
+        memory.remember("Ada has a cat", user_id="u", key="pet", namespace=("ada", "home"))
         mention(memory, source, "Ada", "Acme")
         clock.advance(days=3)
         assert memory.reflect("decay").cycle == 1

@@ -131,6 +131,7 @@ def test_a_search_finds_a_word_that_an_erasure_left_in_a_table(
         row = row | {column.name: text} | ({"sort": "concept"} if table.name == "payload" else {})
     a, b = memory.remember("one"), memory.remember("two")
     memory.graph.link(a, b, "related_to")
+    memory.remember("three", key="k")
     needles = Needles()
     needles.add_knowledge([(table, row)])
     store = memory.graph._parts.store

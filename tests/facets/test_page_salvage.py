@@ -41,6 +41,9 @@ def fill(path: Path) -> None:
         memory.graph.register("mentors")
         for n in range(40):
             memory.graph.register(f"kind_{n}", inverse=f"inverse_{n}_{'k' * 30}")
+        for n in range(COUNT):
+            memory.remember(f"kept {n}", user_id="u", key=f"key {n} {'k' * 80}")
+            memory.forget(memory.remember("gone too", user_id="u", key=f"gone {n}"))
         gone = memory.remember("gone", user_id="u")
         memory.graph.link(gone, records[0], "causes", note={"gone": "quicksilver"})
         memory.forget(gone, purge=True)
@@ -83,7 +86,7 @@ def test_rows_behind_a_damaged_root_are_found(store: Path, tmp_path: Path, table
     overwritten(store, page, size)
     assert not spector.check(store).ok
     report = spector.repair(store, tmp_path / "mended")
-    assert report.kept == COUNT + COUNT - 1 + 30
+    assert report.kept == 3 * COUNT - 1 + 30
     after = rows_in(tmp_path / "mended")
     for name, rows in after.items():
         assert set(rows) <= set(before[name]), name
@@ -100,7 +103,7 @@ def test_rows_are_found_without_the_first_page(store: Path, tmp_path: Path) -> N
     _, size = root_of(store, "edge")
     overwritten(store, 1, size)
     report = spector.repair(store, tmp_path / "mended")
-    assert report.kept == COUNT + COUNT - 1 + 30
+    assert report.kept == 3 * COUNT - 1 + 30
     assert rows_in(tmp_path / "mended") == before
     with spector.open(tmp_path / "mended", embedder=FakeEmbedder(), mode="r") as memory:
         [fact] = memory.facts.query(subject="subject 7")

@@ -66,6 +66,7 @@ def prepared(folder: Path) -> Scene:
         memory.update(made[5].id, text="a night heron sleeps in the willow")
         scene.doomed = [memory.update(made.pop(n), metadata={"doomed": True}).id for n in (7, 8)]
         memory.remember("noa rows on the pond", user_id="noa", immutable=True)
+        memory.remember("the boat lies at the pier", key="boat")
         scene.kept = {record.id: memory.get(record.id).text for record in made}
     return scene
 
@@ -145,6 +146,15 @@ def _move(scene: Scene) -> None:
 
 def _purge(scene: Scene) -> None:
     _memory(scene).forget(scene.doomed, purge=True, verify=True)
+
+
+def _remember_by_key(scene: Scene) -> None:
+    items = [{"text": f"oar {n}", "key": f"oar {n % 2}"} for n in range(3)]
+    _note(scene, _memory(scene).remember_many([*items, "an oar without a key"]))
+
+
+def _replace_by_key(scene: Scene) -> None:
+    _memory(scene).remember("the boat has a sail", key="boat", tags=["boat"])
 
 
 def _backup_again(scene: Scene) -> None:
@@ -228,6 +238,10 @@ WRITING: dict[str, Callable[[Scene], object]] = {
     "forget": _forget,
     "forget by filter": _forget_by_filter,
     "purge": _purge,
+    "remember by key": _remember_by_key,
+    "replace by key": _replace_by_key,
+    "update by key": lambda scene: _memory(scene).update(key="boat", text="a boat with a sail"),
+    "forget by key": lambda scene: _memory(scene).forget(key="boat"),
     "erase a user": _erase_a_user,
     "recall and learn": lambda scene: _memory(scene).recall("heron", learn=True),
     "reflect": lambda scene: _memory(scene).reflect("upkeep"),
@@ -245,6 +259,8 @@ READING: dict[str, Callable[[Scene], object]] = {
     "recall": lambda scene: _memory(scene).recall("which heron stands at the pond?", user_id="ada"),
     "context": lambda scene: _memory(scene).context("which heron stands at the pond?"),
     "get": lambda scene: _memory(scene).get(scene.pinned),
+    "get by key": lambda scene: _memory(scene).get(key="boat"),
+    "records by key": lambda scene: list(_memory(scene).records(key_prefix="b")),
     "history": lambda scene: _memory(scene).history(scene.newer),
     "records": lambda scene: list(_memory(scene).records(tags=["bird"])),
     "check": lambda scene: _memory(scene).check(),

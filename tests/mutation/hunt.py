@@ -74,6 +74,9 @@ _KNOWLEDGE: Final = (
     "tests/facets/test_graph.py",
 )  # fmt: skip
 
+#: what is kept under keys
+_KEYS: Final = ("tests/api/test_keys.py", "tests/store/payloads/test_tables.py")
+
 #: what notices a change of a module, the quickest first; all that is named here is not slow
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/layout.py": ("tests/test_format.py", _LIFE),
@@ -113,11 +116,17 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/integrity/check_knowledge.py": ("tests/facets/test_check.py",),
     "spector/store/ops_log/ops_log.py": ("tests/store/test_ops_log.py",),
     "spector/store/ops_log/rolling.py": ("tests/store/test_ops_log.py",),
+    "spector/store/payloads/entries.py": _KEYS,
     "spector/store/payloads/rows.py": _KNOWLEDGE,
     "spector/store/payloads/rules.py": ("tests/facets/test_check.py",),
     "spector/store/payloads/sorts.py": ("tests/store/payloads/test_sorts.py",),
     "spector/store/payloads/tables.py": _KNOWLEDGE,
     "spector/store/payloads/words.py": ("tests/facets/test_erasure.py",),
+    **dict.fromkeys(
+        ("spector/write/replacing/keyed.py", "spector/write/replacing/ties.py",
+         "spector/write/replacing/placing.py",
+         "spector/write/drafts/work.py"), _KEYS,
+    ),
     "spector/write/knowledge/arrivals.py": _JOURNEYS,
     "spector/write/knowledge/commit.py": _KNOWLEDGE,
     "spector/write/knowledge/concepts.py": ("tests/facets/test_extraction.py",),

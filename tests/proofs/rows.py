@@ -255,10 +255,16 @@ ROWS: Final = (
         "a memory is closed while many threads are in all of its verbs", ("engine",),
         {"closings": 1000},
     ),
+    Row(
+        "keys", "Under a key there is one memory at any moment, and no other user's",
+        "random operations with keys of several users beside a dictionary, with several processes"
+        " and kills; every verb that takes a key", ("engine",),
+        {"operations": 20_000},
+    ),
     Row("I1-I15", "check names each broken invariant", "each broken by hand",
         ("ground", "store", "kernel", "native"),
     ),
-    Row("I21-I29", "check names each broken invariant of knowledge",
+    Row("I21-I29", "check names each broken invariant of knowledge and of keys",
         "each broken by hand, each value of each table changed", ("ground", "store", "knowledge"),
     ),
     Row(

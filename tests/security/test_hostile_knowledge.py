@@ -106,6 +106,7 @@ def _open_and_use(path: Path, kept: int) -> None:
         assert memory.get(kept).text == "kept"
         _use(memory, kept)
         memory.graph.link(kept, memory.remember("other"), "causes")
+        memory.forget(memory.remember("with a key", key="k"))
         memory.reflect()
 
 

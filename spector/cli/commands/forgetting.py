@@ -11,8 +11,10 @@ from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     SCOPE_NAMES,
     add_json,
+    add_key,
     add_path,
     add_selection,
+    key_of,
     open_store,
     record_id,
     scopes,
@@ -48,6 +50,7 @@ def add_forget(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument("ids", metavar="ID", nargs="*", type=record_id, help="ids of memories")
+    add_key(parser, "key of one memory, in place of IDs")
     parser.add_argument(
         "--purge", action="store_true", help="also erase them from every file, with a receipt"
     )
@@ -109,24 +112,28 @@ class _Request:
     include_protected: bool
     skip_protected: bool
     cascade: bool
+    #: arguments of ``Memory.get`` that name one memory by its key
+    key: Mapping[str, Any]
 
 
 def run_forget(args: argparse.Namespace, console: Console) -> int:
     request = _Request(
         ids=args.ids, selection=selection(args), stored_before=args.stored_before,
         purge=args.purge, verify=args.verify, include_protected=args.include_protected,
-        skip_protected=args.skip_protected, cascade=args.cascade,
+        skip_protected=args.skip_protected, cascade=args.cascade, key=key_of(args),
     )
     _refuse_contradictions(request, guard=scopes(args))
     if args.dry_run:
         with open_store(args, "r") as memory:
-            return _dry_run(memory, request, console)
-    if not args.yes and not request.ids and not console.can_ask:
+            return _dry_run(memory, _with_id(memory, request), console)
+    names = request.ids or request.key
+    if not args.yes and not names and not console.can_ask:
         raise InvalidInputError(
             "a selection needs a confirmation, and there is no terminal to ask on",
             hint="see what matches with --dry-run, then pass --yes",
         )
     with open_store(args) as memory:
+        request = _with_id(memory, request)
         if not args.yes and console.can_ask and not _is_confirmed(memory, request, console):
             console.document({"forgotten": [], "protected": [], "agreed": False})
             console.note("nothing was forgotten")
@@ -141,12 +148,14 @@ def run_forget(args: argparse.Namespace, console: Console) -> int:
 
 def _refuse_contradictions(request: _Request, guard: Mapping[str, str]) -> None:
     selects = request.selection.keys() > guard.keys() or request.stored_before is not None
-    if request.ids and selects:
+    if request.ids and request.key:
+        raise InvalidFilterError("IDs and --key were given", hint="pass one of the two")
+    if (request.ids or request.key) and selects:
         raise InvalidFilterError(
             "IDs and a selection were given",
             hint="give one of them; --user, --agent and --session go with either",
         )
-    if not (request.ids or selects or guard):
+    if not (request.ids or request.key or selects or guard):
         raise InvalidFilterError(
             "neither IDs nor a selection were given",
             hint="pass IDs (spector list PATH shows them), or select with --user, --tag, --where,"
@@ -161,10 +170,26 @@ def _refuse_contradictions(request: _Request, guard: Mapping[str, str]) -> None:
             "--include-protected and --skip-protected contradict one another",
             hint="leave one of them out",
         )
-    if request.skip_protected and not request.ids:
+    if request.skip_protected and not (request.ids or request.key):
         raise InvalidInputError(
             "--skip-protected is for IDs", hint="leave it out: a selection keeps them anyway"
         )
+
+
+def _with_id(memory: Memory, request: _Request) -> _Request:
+    """The request with the id of the memory that has its key.
+
+    Without one a purge still erases the mark that the key was forgotten.
+    """
+    if not request.key:
+        return request
+    try:
+        found = memory.get(**request.key, **request.selection)
+    except UnknownRecordError:
+        if not request.purge:
+            raise
+        return request
+    return replace(request, ids=(found.id,))
 
 
 def forget(memory: Memory, request: _Request) -> ForgetReport:
@@ -179,6 +204,7 @@ def forget(memory: Memory, request: _Request) -> ForgetReport:
     if request.ids:
         return memory.forget(list(request.ids), **how, **request.selection)
     if request.stored_before is None:
+        how |= request.key
         return memory.forget(**how, **request.selection)
     found = matching(memory, request)
     kept = tuple(record.id for record in found.protected)
@@ -197,6 +223,8 @@ def matching(memory: Memory, request: _Request) -> Sample:
     Raises:
         UnknownRecordError: one of the ids is unknown, or of another scope.
     """
+    if request.key and not request.ids:
+        return Sample()
     if not request.ids:
         return sample(
             iter_selected(memory, request.selection, request.stored_before), _SHOWN,

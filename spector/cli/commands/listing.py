@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from spector.cli.memory_table import day, show_memories, speaker_label, state_of
 from spector.cli.options import (
     add_json,
+    add_key,
     add_path,
     add_scopes,
     add_selection,
+    key_of,
     open_store,
     positive_int,
     record_id,
+    refuse_both,
     scopes,
     selection,
 )
@@ -136,7 +139,8 @@ def run_hot(args: argparse.Namespace, console: Console) -> int:
 def add_get(commands: Any) -> None:
     parser = commands.add_parser("get", help="show one memory by id", description=_GET)
     add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
+    parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="id of a memory")
+    add_key(parser, "its key, in place of ID")
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_get)
@@ -147,8 +151,10 @@ scope counts as unknown: exit code 2."""
 
 
 def run_get(args: argparse.Namespace, console: Console) -> int:
+    key = key_of(args)
+    refuse_both(args, args.id is not None)
     with open_store(args, "r") as memory:
-        record = memory.get(args.id, **scopes(args))
+        record = memory.get(args.id, **key, **scopes(args))
     console.document(record)
     if not console.as_json:
         show_record(console, record)
@@ -163,7 +169,8 @@ def show_record(console: Console, record: MemoryRecord) -> None:
         "who": speaker_label(record), "user": record.user_id, "agent": record.agent_id,
         "session": record.session_id, "happened": day(record.event_time),
         "recorded": day(record.recorded_at), "valid from": day(record.valid_from),
-        "valid until": day(record.valid_until), "tags": record.tags,
+        "valid until": day(record.valid_until), "tags": record.tags, "key": record.key,
+        "namespace": record.namespace, "revision": record.revision or None,
     }  # fmt: skip
     names = (
         "confidence", "importance", "valence", "arousal", "stability_days", "utility",

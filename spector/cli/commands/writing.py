@@ -11,9 +11,11 @@ from spector.cli.options import (
     add_embedder,
     add_fields,
     add_json,
+    add_key,
     add_path,
     add_scopes,
     given_fields,
+    key_of,
     open_store,
     scopes,
     superseded_id,
@@ -35,6 +37,7 @@ def add_remember(commands: Any) -> None:
     add_fields(parser)
     parser.add_argument("--tier", help="episodic (default), semantic, procedural")
     parser.add_argument("--pin", action="store_true", help="exempt it from fading")
+    add_key(parser, "a name of your own for it; replaces the memory that has it")
     parser.add_argument(
         "--supersedes", metavar="ID", action="append", type=superseded_id,
         help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
@@ -70,12 +73,14 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         fields["supersedes"] = "auto" if args.supersedes == ["auto"] else args.supersedes
     if args.pin:
         fields["pinned"] = True
+    fields |= key_of(args)
     with open_store(args, create=True, durability=args.durability) as memory:
         record = memory.remember({"text": text, **fields, **scopes(args)})
     console.document(record)
     instead = ", ".join(map(str, record.supersedes))
+    did = "replaced" if record.revision > 1 else "remembered"
     console.say(
-        f"remembered {record.id} ({record.tier}, importance {record.importance:.2f})"
+        f"{did} {record.id} ({record.tier}, importance {record.importance:.2f})"
         + (f", instead of {instead}" if instead else "")
         + _beside(record)
     )

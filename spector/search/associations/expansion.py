@@ -12,7 +12,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from spector.config import AssociationConfig
 from spector.errors import InvalidInputError
@@ -28,7 +28,7 @@ from spector.knowledge.association import (
     typed_items,
 )
 from spector.language.cues import PARAMS, Intent
-from spector.records import Explanation, Hit
+from spector.records import Explanation, Hit, with_entry
 from spector.search.associations.reading import knowledge_of
 from spector.search.score_search import ScoreSearch
 from spector.search.selection import move_newer_first, raise_above, with_score
@@ -132,14 +132,17 @@ class Associations:
         if not hits:
             return hits
         with knowledge_of(plan) as reader:
-            if not reader.holds_any:
-                return hits
             by_id = {hit.id: hit for hit in hits}
+            kept = reader.entries(list(by_id))
+            if not reader.holds_any:
+                _note_entries(by_id, kept)
+                return hits
             for each, item in typed_items(
                 reader, list(by_id), lambda each: by_id[each].record,
-                lambda each, details: note_details(by_id[each], details),
+                lambda each, known: note_details(by_id[each], with_entry(known, kept.get(each))),
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
+            _note_entries(by_id, kept)
             found = conflicts_of(reader, list(by_id))
             if not found:
                 return hits
@@ -291,6 +294,12 @@ def _found_by(hits: Sequence[Hit], channel: str) -> list[Hit]:
 
 def _best(hits: list[Hit], k: int) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+
+def _note_entries(hits: Mapping[int, Hit], entries: Mapping[int, Mapping[str, Any]]) -> None:
+    """Say under which keys hits are kept, of those that nothing else is known of."""
+    for each, entry in entries.items():
+        note_details(hits[each], with_entry(None, entry))
 
 
 def _by_utility(hit: Hit) -> tuple[float, float, int]:

@@ -57,6 +57,8 @@ class Selection:
     min_ms: int | None = None
     max_ms: int | None = None
     where: SqlFilter | None = None
+    #: of a namespace as it is stored, the keys that begin so
+    keys: tuple[str, str] | None = None
 
     def bloom_all(self, version: int) -> int:
         """Bits that every answer's Bloom filter must contain, in a store of that format."""
@@ -142,8 +144,8 @@ class Selection:
     @property
     def is_indexed(self) -> bool:
         """Whether the catalog finds the selected records without reading every row."""
-        scopes = (self.user_id, self.agent_id, self.session_id)
-        return bool(self.tags or self.any_tags) or any(scope is not None for scope in scopes)
+        labels = (self.user_id, self.agent_id, self.session_id, self.keys)
+        return bool(self.tags or self.any_tags) or any(each is not None for each in labels)
 
 
 EVERYTHING: Final = Selection()
@@ -264,6 +266,7 @@ def make_selection(
     session_id: str | None,
     time_range: tuple[datetime | str | None, datetime | str | None] | None,
     where: Mapping[str, Any] | None,
+    keys: tuple[str, str] | None = None,
 ) -> Selection:
     """Validate a selection; tags and scope ids have been checked by the caller."""
     min_ms, max_ms = parse_range(time_range)
@@ -277,7 +280,7 @@ def make_selection(
         session_id = session_id or _scope_in(where, "session_id")
     return Selection(
         tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
-        session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found,
+        session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found, keys=keys,
     )
 
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from spector.errors import CatalogCorruptError
 from spector.records import Details, MemoryRecord, complete, details_of
 from spector.store.catalog import Catalog
-from spector.store.payloads import facts_among, has_tables, payloads_of
+from spector.store.payloads import entries_of, facts_among, names_among, payloads_of
 
 __all__ = ["complete_records", "details_in"]
 
@@ -20,12 +21,19 @@ def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
         CatalogCorruptError: a row of them is not what was written.
     """
     with catalog.reading() as db:
-        if not ids or not has_tables(db):
+        names = names_among(db, ("payload", "entry")) if ids else ()
+        if not names:
             return {}
-        payloads = payloads_of(db, ids, catalog.path)
-        for each in facts_among(db, ids, catalog.path):
-            payloads.setdefault(each, {})["fact"] = {}
-    found = {each: details_of(some) for each, some in payloads.items()}
+        entries = entries_of(db, ids, catalog.path) if "entry" in names else {}
+        payloads: dict[int, dict[str, dict[str, Any]]] = {}
+        if "payload" in names:
+            payloads = payloads_of(db, ids, catalog.path)
+            for each in facts_among(db, ids, catalog.path):
+                payloads.setdefault(each, {})["fact"] = {}
+    found = {
+        each: details_of(payloads.get(each, {}), entries.get(each))
+        for each in {*payloads, *entries}
+    }
     return {each: some for each, some in found.items() if some is not None}
 
 

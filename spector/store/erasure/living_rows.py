@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from spector.store.core import Store
-from spector.store.payloads import PayloadTable, tables_in
+from spector.store.payloads import KNOWLEDGE_MINOR, PayloadTable, tables_in
 
 __all__ = ["JSON_COLUMNS", "NO_MEMORY", "Stretch", "living_stretches"]
 
@@ -73,12 +73,15 @@ def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
     names = tuple(each.name for each in table.columns if each.kind is str)
     # numbers of sleep belong to no memory
     owner = f"{table.name}.{table.owners[0]}" if table.owners else str(NO_MEMORY)
+    # an item is of no memory itself; only tables of knowledge may name one
+    of_item = f" (SELECT min(b) FROM link WHERE a = {owner}),"
+    if table.minor != KNOWLEDGE_MINOR:
+        of_item = ""
     keys = ", ".join(table.key)
     marks = ", ".join("?" * len(table.key))
     sql = (
-        f"SELECT coalesce((SELECT id FROM record WHERE id = {owner}),"
-        f" (SELECT min(b) FROM link WHERE a = {owner}), {NO_MEMORY}), {keys},"
-        f" {', '.join(f'CAST({name} AS BLOB)' for name in names)} FROM {table.name}"
+        f"SELECT coalesce((SELECT id FROM record WHERE id = {owner}),{of_item} {NO_MEMORY}),"
+        f" {keys}, {', '.join(f'CAST({name} AS BLOB)' for name in names)} FROM {table.name}"
     )
     after: tuple[object, ...] | None = None
     while True:

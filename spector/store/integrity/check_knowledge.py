@@ -1,4 +1,4 @@
-"""The part of a check that reads the tables of knowledge: I21 to I29."""
+"""The part of a check that reads the tables of knowledge and of keys: I21 to I30."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_knowledge(db: sqlite3.Connection, found: Findings) -> None:
 
     I21 payload of no memory or of a wrong tier, I22 missing end, I23 relation or weight, I24 key of
     a fact, I25 values out of range, I26 entity without mention, I27 seal, I28 too many references,
-    I29 a cursor of sleep beyond the last id.
+    I29 a cursor of sleep beyond the last id, I30 a key that is none, or of another user.
     """
     if not tables_in(db):
         return
@@ -52,13 +52,17 @@ class _Look:
         self._kinds = {each.name for each in BUILTIN_KINDS}
         self._sorts: dict[int, str] = {}
         self._alive: set[int] = set()
+        #: memory -> the user and the agent that its key is of
+        self._owners: dict[int, tuple[str, str]] = {}
         self._references: Counter[tuple[int, str]] = Counter()
         (self._last_id,) = db.execute("SELECT last_id FROM head").fetchone()
 
     def all(self, db: sqlite3.Connection) -> None:
         """Every table; items first, because others name them."""
         tables = sorted(tables_in(db), key=lambda each: each.name != "item")
-        for item_id, sort, text in db.execute("SELECT item_id, sort, json FROM item"):
+        names = {each.name for each in tables}
+        items = db.execute("SELECT item_id, sort, json FROM item") if "item" in names else ()
+        for item_id, sort, text in items:
             if isinstance(item_id, int):
                 self._known.setdefault(item_id, None)
                 self._sorts[item_id] = sort
@@ -67,6 +71,11 @@ class _Look:
             with self._found.surviving():
                 for stored in db.execute(f"SELECT * FROM {table.name}"):
                     self._row(table, stored)
+        labels = "SELECT coalesce(user_id, ''), coalesce(agent_id, '') FROM record WHERE id = ?"
+        with self._found.surviving():
+            for record_id, owner in self._owners.items():
+                if db.execute(labels, (record_id,)).fetchone() not in (None, owner):
+                    self._add("I30", record_id, "its key is of another user or agent")
         for item_id, sort in sorted(self._sorts.items()):
             if sort in ("entity", "association") and item_id not in self._alive:
                 self._add("I26", item_id, f"no memory is left of the {sort}")
@@ -109,6 +118,8 @@ class _Look:
             self._add(code, owner, message)
         if table.name == "link":
             self._link(row)
+        elif table.name == "entry":
+            self._owners[row["id"]] = (row["user_id"], row["agent_id"])
 
     def _link(self, row: Mapping[str, Any]) -> None:
         if row["kind"] in _LIVES_BY:

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from spector.store.payloads.entries import (
+    KeyPath,
+    entries_of,
+    entry_at,
+    follow_user,
+    forget_marks,
+    is_marked,
+    mark_forgotten,
+    path_of,
+    prefix_condition,
+    put_entries,
+    unmark,
+)
 from spector.store.payloads.rows import (
-    KNOWLEDGE_MINOR,
     Connection,
     count_of,
     damaged_row,
@@ -19,6 +31,7 @@ from spector.store.payloads.rows import (
     living_among,
     make_tables,
     mentioning_after,
+    names_among,
     note_holding,
     one_moment,
     owners_of,
@@ -30,7 +43,12 @@ from spector.store.payloads.rows import (
     tables_in,
 )
 from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
-from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
+from spector.store.payloads.schema import (
+    ENTRY_MINOR,
+    KNOWLEDGE_MINOR,
+    PAYLOAD_TABLES,
+    table_named,
+)
 from spector.store.payloads.sorts import (
     PAYLOAD_FACETS,
     SORTS,
@@ -44,6 +62,7 @@ from spector.store.payloads.tables import Column, PayloadTable
 from spector.store.payloads.words import owned_rows, rows_naming, words_of_row
 
 __all__ = [
+    "ENTRY_MINOR",
     "KNOWLEDGE_MINOR",
     "PAYLOAD_FACETS",
     "PAYLOAD_TABLES",
@@ -51,6 +70,7 @@ __all__ = [
     "TIER_OF_SORT",
     "Column",
     "Connection",
+    "KeyPath",
     "PayloadTable",
     "checked_json",
     "compact_json",
@@ -62,20 +82,30 @@ __all__ = [
     "edge_columns",
     "edge_counts",
     "encode",
+    "entries_of",
+    "entry_at",
     "facts_among",
+    "follow_user",
+    "forget_marks",
     "greatest",
     "has_tables",
+    "is_marked",
     "keys_below",
     "last_id_of",
     "living_among",
     "make_tables",
+    "mark_forgotten",
     "mentioning_after",
+    "names_among",
     "note_holding",
     "one_moment",
     "owned_rows",
     "owners_of",
+    "path_of",
     "payloads_of",
+    "prefix_condition",
     "problems_of_row",
+    "put_entries",
     "put_rows",
     "rows_naming",
     "rows_of",
@@ -83,6 +113,7 @@ __all__ = [
     "sorts_condition",
     "table_named",
     "tables_in",
+    "unmark",
     "words_in",
     "words_of_row",
 ]

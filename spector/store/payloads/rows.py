@@ -13,13 +13,12 @@ from typing import Any, Final
 
 from spector.errors import CatalogCorruptError, InvalidTextError
 from spector.process import managed
-from spector.store.payloads.schema import PAYLOAD_TABLES, table_named
+from spector.store.payloads.schema import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
 from spector.store.payloads.tables import PayloadTable
 from spector.store.sqlite import read_transaction
 
 __all__ = [
-    "KNOWLEDGE_MINOR",
     "Connection",
     "count_of",
     "damaged_row",
@@ -35,6 +34,7 @@ __all__ = [
     "living_among",
     "make_tables",
     "mentioning_after",
+    "names_among",
     "note_holding",
     "one_moment",
     "owners_of",
@@ -50,10 +50,6 @@ __all__ = [
 Connection = sqlite3.Connection
 #: variables of one statement; older builds of SQLite allow 999
 _CHUNK: Final = 900
-
-
-#: value of ``format_minor`` in a catalog that has the tables; older code then only reads it
-KNOWLEDGE_MINOR: Final = 1
 
 
 @managed
@@ -75,25 +71,36 @@ def has_tables(db: sqlite3.Connection, name: str = "payload") -> bool:
     return found.fetchone() is not None
 
 
+def names_among(db: sqlite3.Connection, names: Sequence[str]) -> set[str]:
+    """Which of some tables a catalog has."""
+    marks = ", ".join("?" * len(names))
+    sql = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ({marks})"
+    return {name for (name,) in db.execute(sql, tuple(names))}
+
+
 def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
-    """The tables of knowledge that this catalog has: all or none, unless it is damaged."""
+    """The tables of the list that this catalog has: all of a minor or none, unless it is damaged.
+    """
     found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return tuple(each for each in PAYLOAD_TABLES if each.name in found)
 
 
-def make_tables(db: sqlite3.Connection) -> None:
-    """Make the tables that are missing and raise the format, inside the caller's transaction."""
+def make_tables(db: sqlite3.Connection, minor: int = KNOWLEDGE_MINOR) -> None:
+    """Make those tables of a minor that are missing, and raise the format to it.
+
+    It is part of the caller's transaction.
+    """
     known = tables_in(db)
-    if len(known) == len(PAYLOAD_TABLES):
+    missing = [each for each in PAYLOAD_TABLES if each.minor == minor and each not in known]
+    if not missing:
         return
-    for table in PAYLOAD_TABLES:
-        if table not in known:
-            for statement in table.statements():
-                db.execute(statement)
+    for table in missing:
+        for statement in table.statements():
+            db.execute(statement)
     db.execute(
         "INSERT INTO meta VALUES ('format_minor', ?) ON CONFLICT (key) DO UPDATE SET value ="
         " max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
-        (str(KNOWLEDGE_MINOR),),
+        (str(minor),),
     )
 
 
@@ -115,7 +122,7 @@ def delete_rows(
 
 def delete_owned(db: sqlite3.Connection, ids: Collection[int]) -> int:
     """Delete every row that depends on one of these memories or items; returns how many."""
-    gone, tables = 0, tables_in(db) if ids and has_tables(db) else ()
+    gone, tables = 0, tables_in(db) if ids else ()
     for chunk in _chunks(sorted(ids)):
         marks = ", ".join("?" * len(chunk))
         for table in tables:
@@ -149,7 +156,7 @@ def rows_of(
     Raises:
         CatalogCorruptError: A row is not what was written.
     """
-    if not (is_there or has_tables(db)):
+    if not (is_there or has_tables(db, table.name)):
         return
     floors = "".join(f" AND {name} >= ?" for name in least or ())
     for where, values in _conditions(table, conditions or {}):
@@ -170,7 +177,7 @@ def count_of(
     db: sqlite3.Connection, table: PayloadTable, conditions: Mapping[str, Any] | None = None
 ) -> int:
     """How many rows meet all conditions."""
-    if not has_tables(db):
+    if not has_tables(db, table.name):
         return 0
     return sum(
         db.execute(f"SELECT count(*) FROM {table.name} WHERE {where}", values).fetchone()[0]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from spector.language.words import fact_key, folded
 from spector.layout import TierCode
+from spector.records import KEY_BYTES, NAMESPACE_END
 from spector.store.payloads.sorts import SORTS, decode
 
 __all__ = ["TIER_OF_SORT", "problems_of_row"]
@@ -36,6 +37,8 @@ def problems_of_row(
         yield from _edge(row, kinds)
     elif table == "item" and row["sort"] not in _ITEM_SORTS:
         yield "I25", f"the sort {row['sort']!r} of an item is unknown"
+    elif table == "entry":
+        yield from _entry(row)
     elif table == "link" and row["n"] is not None and row["n"] < 0:
         yield "I25", f"a {row['kind']} counts {row['n']}"
 
@@ -47,6 +50,16 @@ def _payload(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     problem = decode(row["sort"], row["json"])[1]
     if problem is not None:
         yield "I25", f"the {row['sort']} is malformed: {problem}"
+
+
+def _entry(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    key, namespace = row["record_key"], row["namespace"]
+    if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES:
+        yield "I30", f"its key has {len(key)} characters"
+    if row["revision"] < 1:
+        yield "I30", f"its revision is {row['revision']}"
+    if namespace and (namespace[-1] != NAMESPACE_END or "" in namespace.split(NAMESPACE_END)[:-1]):
+        yield "I30", "the namespace of its key has no labels"
 
 
 def _fact(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The tables of knowledge.
+"""The tables of knowledge, and those of keys.
 
 ============ ================================================================================
 payload      what a memory is beside its words: its sort, and that sort's fields as JSON
@@ -9,6 +9,8 @@ edge         typed, weighted links between memories
 link         counted ties of two ids: mentions, sources, references, evidence, pairs
 sleep_state  the one row of sleep: the cycle, its step and cursor, and when each part last ran
 cycle_change what a cycle changed, with the values before: ids and numbers, never words
+entry        the key of a memory, how often it was replaced, and when it expires
+key_mark     salted hashes of keys that were forgotten
 ============ ================================================================================
 
 Memories and items take their ids from one sequence, so an id alone says what a row depends on.
@@ -20,7 +22,12 @@ from typing import Final
 
 from spector.store.payloads.tables import Column, PayloadTable
 
-__all__ = ["PAYLOAD_TABLES", "table_named"]
+__all__ = ["ENTRY_MINOR", "KNOWLEDGE_MINOR", "PAYLOAD_TABLES", "table_named"]
+
+#: value of ``format_minor`` in a catalog that has the tables of knowledge; older code only reads it
+KNOWLEDGE_MINOR: Final = 1
+#: and of one that has those of keys
+ENTRY_MINOR: Final = 2
 
 #: in the order in which they are made, exported and checked
 PAYLOAD_TABLES: Final = (
@@ -124,6 +131,30 @@ PAYLOAD_TABLES: Final = (
             Column("before", str, json=True),
         ),
         key=("cycle", "ordinal"),
+    ),
+    PayloadTable(
+        "entry",
+        (
+            Column("id", int, owner=True),
+            Column("user_id", str, words=True),
+            Column("agent_id", str, words=True),
+            Column("namespace", str, words=True),
+            Column("record_key", str, optional=True, words=True),
+            Column("revision", int),
+            Column("expires_ms", int, optional=True, indexed=True),
+            Column("refresh_ms", int, optional=True),
+        ),
+        key=("id",),
+        unique=(
+            (("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),
+        ),
+        minor=ENTRY_MINOR,
+    ),
+    PayloadTable(
+        "key_mark",
+        (Column("owner", str), Column("digest", str), Column("salt", str)),
+        key=("owner", "digest"),
+        minor=ENTRY_MINOR,
     ),
 )
 

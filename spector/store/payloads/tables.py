@@ -18,7 +18,9 @@ __all__ = ["SEAL", "Column", "PayloadTable"]
 
 #: the last column of every table: a checksum of the others
 SEAL: Final = "seal"
-_SQL_TYPES: Final[Mapping[type, str]] = {int: "INTEGER", float: "REAL", str: "TEXT"}
+_SQL_TYPES: Final[Mapping[type, str]] = {
+    int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB",
+}  # fmt: skip
 _I63: Final = 1 << 63
 
 
@@ -50,6 +52,8 @@ class PayloadTable:
     key: tuple[str, ...]
     #: further unique indexes: columns, and the condition of the rows that count
     unique: tuple[tuple[tuple[str, ...], str], ...] = ()
+    #: value of ``format_minor`` from which a catalog may have it
+    minor: int = 1
     #: of the columns, in their order
     names: tuple[str, ...] = field(init=False)
     #: types that the values of a row may have together, and where among them JSON stands

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from spector.store.payloads.rows import has_tables, rows_of, tables_in
+from spector.store.payloads.rows import rows_of, tables_in
 from spector.store.payloads.sorts import SORTS, words_in
 from spector.store.payloads.tables import PayloadTable
 
@@ -25,7 +25,7 @@ def owned_rows(
     Raises:
         CatalogCorruptError: A row is not what was written.
     """
-    for table in tables_in(db) if ids and has_tables(db) else ():
+    for table in tables_in(db) if ids else ():
         for column in table.owners:
             for row in rows_of(db, table, {column: list(ids)}, path=path):
                 yield table, row

@@ -109,7 +109,8 @@ def _transplant_knowledge(
     rows["item"] = [row for row in rows["item"] if row["item_id"] in items]
     rows["edge"] = _edges(rows, found)
     with store.transaction() as tx:
-        make_tables(tx.connection)
+        for minor in sorted({each.minor for each in PAYLOAD_TABLES if rows[each.name]}):
+            make_tables(tx.connection, minor)
         for table in PAYLOAD_TABLES:
             for row in rows[table.name]:
                 ends = [row[each] for each in table.owners if row[each] is not None]

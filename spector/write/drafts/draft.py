@@ -16,6 +16,8 @@ from spector.arguments import (
     check_text,
     parse_aliases,
     parse_enum,
+    parse_key,
+    parse_namespace,
     parse_number,
     parse_parents,
     parse_superseded,
@@ -72,6 +74,8 @@ class MemoryFields(TypedDict, total=False):
     parents: Memories | None
     supersedes: Memories | Literal["auto"] | None
     aliases: str | Iterable[str] | None
+    key: str | None
+    namespace: str | Iterable[str] | None
 
 
 FIELDS: Final = tuple(MemoryFields.__annotations__)
@@ -128,6 +132,18 @@ class Draft:
     #: what it supersedes is found out when it is stored
     settles: bool = False
     decision: Decision | None = None
+    key: str | None = None
+    #: that its key is of, as it is stored
+    namespace: str = ""
+    #: how often its key was given before, which an import restores
+    revision: int | None = None
+    #: whether it takes the place of a memory that has its key: "replace" or "keep"
+    known: str = "replace"
+    #: whether it is stored although its key was forgotten: "store" or "skip"
+    forgotten: str = "store"
+    #: what has become of it: "new", "replaced", "known", "forgotten", or "repeated" where a later
+    #: one of the call has its key
+    outcome: str = "new"
 
     def decide(self, decision: Decision) -> None:
         """Supersede what was decided; the record that the caller gets says so."""
@@ -188,6 +204,8 @@ def make_draft(
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
     if "valid_from_ms" in parsed and "valid_until_ms" in parsed:
         _check_window(parsed["valid_from_ms"], parsed["valid_until_ms"])
+    if "key" in parsed or parsed.get("namespace"):
+        _check_key(parsed)
     if "supersedes" in parsed:
         parsed["tags"] = parsed.get("tags", ()) + link_tags(parsed["supersedes"])
     draft = object.__new__(Draft)
@@ -226,6 +244,18 @@ def _check_window(start_ms: int, end_ms: int) -> None:
     if end_ms <= start_ms:
         raise InvalidTimeError(
             "valid_until is not after valid_from", hint="swap them, or leave one out"
+        )
+
+
+def _check_key(parsed: Mapping[str, Any]) -> None:
+    if "key" not in parsed:
+        raise InvalidInputError(
+            "a namespace was given without a key", hint="pass key= as well, or leave it out"
+        )
+    if "settles" in parsed:
+        raise InvalidInputError(
+            'supersedes="auto" was given with a key, which says itself what is replaced',
+            hint="leave one of the two out, or name what it supersedes",
         )
 
 
@@ -338,6 +368,8 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("modality", lambda v, n, c, d: parse_enum(Modality, v, n)),
     **_each("session_id agent_id user_id role source", _label),
     **_each("pinned immutable unresolved", _switch),
+    **_each("key", lambda v, n, c, d: parse_key(v)),
+    **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
     "event_time": ("event_ms", _instant),
     "valid_from": ("valid_from_ms", _instant),
     "valid_until": ("valid_until_ms", _instant),

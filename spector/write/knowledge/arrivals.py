@@ -12,9 +12,9 @@ from spector.knowledge.exchange import Arrival, Arrivals, Knowledge, MetError, P
 from spector.knowledge.reading import is_user_said
 from spector.records import MemoryRecord
 from spector.store.core import Transaction
-from spector.store.payloads import make_tables
+from spector.store.payloads import entry_at, is_marked, make_tables
 from spector.write.context import WriteContext
-from spector.write.drafts import Draft
+from spector.write.drafts import Draft, path_of_draft
 from spector.write.knowledge.rows import apply_changes
 from spector.write.writer import Writer
 
@@ -43,12 +43,18 @@ class ArrivalWriter:
         """The draft of a memory that was one already: its aliases name it, whatever its role."""
         return self._writer.draft(fields, {}, names_aliases=True)
 
-    def store(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> list[MemoryRecord]:
+    def store(
+        self, arrivals: Arrivals, lines: Sequence[Incoming], *, brings_back: bool = True
+    ) -> list[MemoryRecord]:
         """Store a batch; a memory that the store has already stands for its line.
 
         Args:
             arrivals: what the lines before have become; it learns what these become.
+            brings_back: also store what was forgotten by its key.
         """
+        lines = self._wanted(lines, brings_back=brings_back)
+        if not lines:
+            return []
         if not arrivals.expects(
             [each.given_id for each in lines], any(each.knowledge is not None for each in lines)
         ):
@@ -63,11 +69,30 @@ class ArrivalWriter:
             except MetError:
                 continue  # another writer stored it between the two looks
 
+    def _wanted(self, lines: Sequence[Incoming], *, brings_back: bool) -> Sequence[Incoming]:
+        """Those lines that are stored; one whose key the store has stands for that memory."""
+        keyed = [each for each in lines if each.draft.key is not None]
+        if not keyed:
+            return lines
+        for each in keyed:
+            each.draft.known = "keep"
+        store = self._parts.router.durable_store()
+        with store.catalog.latest() as db:
+            gone = [] if brings_back else [
+                each for each in keyed if is_marked(db, path_of_draft(each.draft))
+                and entry_at(db, path_of_draft(each.draft)) is None
+            ]
+        return [each for each in lines if each not in gone] if gone else lines
+
     def _known(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> dict[int, int]:
         """Number of a line -> the memory of the store that is what it says."""
         store = self._parts.router.durable_store()
         with store.catalog.latest() as db:
-            return arrivals.known(
+            keyed = {
+                n: entry["id"] for n, each in enumerate(lines) if each.draft.key is not None
+                and (entry := entry_at(db, path_of_draft(each.draft))) is not None
+            }
+            return keyed | arrivals.known(
                 KnowledgeReader(db, store.catalog.path),
                 [
                     (each.knowledge if self._is_lasting(each) else None, each.given_id,

@@ -1,0 +1,8 @@
+"""Puts a memory in the place of another one, under its id, by its key."""
+
+from __future__ import annotations
+
+from spector.write.replacing.keyed import KeyWriter
+from spector.write.replacing.ties import Ties, ties_of
+
+__all__ = ["KeyWriter", "Ties", "ties_of"]
