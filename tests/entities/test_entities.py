@@ -54,6 +54,8 @@ def found(text: str, **options: object) -> list[tuple[str, str]]:
         ("We React to Rust in May.", [("React", "tech"), ("Rust", "tech")]),
         ("Today I will call. Maybe Monday.", []),
         ("The meeting went well. Everything Is Fine", []),
+        ("Then Alan Kay spoke.", [("Alan Kay", "person")]),
+        ("Alan Kay spoke.", [("Alan Kay", "person")]),
     ],
 )  # fmt: skip
 def test_english_names(text: str, names: list[tuple[str, str]]) -> None:
@@ -71,6 +73,8 @@ def test_english_names(text: str, names: list[tuple[str, str]]) -> None:
         ("Toplantı Göktepe'de, sonra İzmir'e geçiyoruz.",
          [("Göktepe", "place"), ("İzmir", "place")]),
         ("Zeynep'in kedisi hasta.", [("Zeynep", "person")]),
+        ("Zeynep Kaya Bursa'da yaşıyor.", [("Zeynep Kaya", "person"), ("Bursa", "place")]),
+        ("Alan genişledi.", []),
         ("Bugün hava güzel. Yarın da öyle.", []),
     ],
 )  # fmt: skip

@@ -168,7 +168,6 @@ My new job is at Globex. -> user | works_at | Globex
 My house is in Gent. -> user | lives_in | Gent
 I'm based in Gent. -> user | lives_in | Gent
 The price of the ticket rose to 45 euros. -> ticket | price | 45 euros
-I got promoted. -> user | got | promoted
 I'm learning to play the harp. -> user | learns | to play the harp
 Maybe I live in Oz. -> user | lives_in | Oz
 My two cousins are here. -> user | has | two cousins
@@ -186,17 +185,44 @@ I joined a club for the study of moths last May. -> user | joined | club for the
 I love books about polar voyages. -> user | likes | books about polar voyages
 I gave a few talks at the library. -> user | gave | a few talks at the library
 I set up a bake sale for the school. -> user | set_up | bake sale for the school
-I went to a castle to give out flyers. -> user | visited | castle to give out flyers
+I went to a castle to give out flyers. -> user | visited | castle
 I've been to Lisbon. -> user | visited | Lisbon
 I've never been to Lima. -> user | not visited | Lima
 I'm learning how to play the flute. -> user | learns | to play the flute
 I'm struggling with my sleep. -> user | struggles_with | sleep
 I just got back from a fishing contest. -> user | returned_from | fishing contest
 I'm a huge fan of Lord of the Flies. -> user | likes | Lord of the Flies
-I took my nephew to the planetarium. -> user | took | nephew to the planetarium; user | has | nephew
+I took my nephew to the planetarium. -> user | visited | planetarium; user | has | nephew
+I carved an owl to calm my nerves. -> user | carved | owl
+I planted a rose bush in my yard. -> user | planted | rose bush
+I brought the nieces to a funfair. -> user | brought | nieces
+We took our daughter on a cruise to Norway. -> user | went_on | cruise to Norway
+I took the twins sledging. -> user | went | sledging
+I've gone kayaking a few times. -> user | went | kayaking
+I'm doing karate these days. -> user | does | karate
+We're considering adopting a greyhound. -> user | considers | adopting a greyhound
+I'm planning a cruise to Norway. -> user | plans | cruise to Norway
+I started weaving baskets. -> user | weaves | baskets
+I got to feed a giraffe. -> user | fed | giraffe
+I was able to repair the engine. -> user | restored | engine
+I'm a huge opera fan. -> user | likes | opera
+Baking bread is one of my hobbies. -> user | likes | Baking bread
+I met my friends Ida and Jon. -> user | met | Ida; user | met | Jon
+I met a painter, Lena, who lives nearby. -> user | met | Lena
+We roasted chestnuts. -> user | roasted | chestnuts
+Two weeks ago I bought myself a telescope. -> user | bought | telescope
+Oh, that's when I visited the zoo. -> user | visited | zoo
+I went up to the Tatra Mountains. -> user | visited | Tatra Mountains
+I failed the driving test. -> user | failed | driving test
+I've been teaching my kids chess. -> user | teaches | chess
 """
 
 STATES_NOTHING = """
+I drink far less coffee.
+I'm enjoying puzzles like this.
+I took the twins.
+When I was a mess I called.
+That's why I didn't get married.
 My family is coming.
 I phoned my dad.
 It was a fine day with my friends.

@@ -132,3 +132,15 @@ def test_code_quotations_and_lists_of_others_state_nothing() -> None:
 def test_only_the_callers_predicates_are_added_to_the_one_valued() -> None:
     assert not extract("I drive a Volvo.")[0].single
     assert extract("I drive a Volvo.", single_valued=("drives",))[0].single
+
+
+def test_a_doubt_is_about_its_own_clause() -> None:
+    for text, modality in (
+        ("I am learning Greek, so maybe we can travel.", "asserted"),
+        ("Maybe, I live in Oslo.", "hedged"),
+        ("I live in Oslo, I think, and perhaps it rains.", "asserted"),
+        ("I probably live in Oslo.", "hedged"),
+        ("Guess what - I live in Oslo.", "asserted"),
+        ("I guess I live in Oslo.", "hedged"),
+    ):
+        assert [each.modality for each in extract(text)] == [modality], text

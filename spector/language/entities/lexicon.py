@@ -65,6 +65,25 @@ LEXICON: Final[Mapping[str, str]] = {
         brazil argentina chile peru egypt morocco kenya nigeria australia europe asia africa
     """,
     "persons": """
+        aaron abigail adrian agnes aidan alan albert alexander alexandra alexis alfred alison
+        allison alyssa amelia anastasia angelina anita annie anthony antonio archie arthur ashley
+        audrey austen barry beatrice bella bernard bethany bianca blake brad bradley brandon brenda
+        brett bruce bryan caleb calvin cameron camila carla carlos carmen cassandra cecilia chloe
+        claudia clara colin connor craig curtis cynthia damian darren dave derek diego dominic
+        donna doris douglas dylan eddie edgar edith eleanor eli elijah ella ellen elliot eloise
+        elsa emilia ernest ethan eugene evan fatima felix fernando fiona florence francesca francis
+        francisco frederick gabriel gabriella gavin geoffrey gerald gilbert gloria gordon graham
+        greg gregory hazel hugo ian ines irene isaac isabella ivan jake jamie jasmine jeff jeffrey
+        jenny jeremy jerry jim jimmy joanna joel johanna jordan jorge jose juan judy justin kate
+        kathleen katie kenneth kyle lance leah leo leon leonard leslie lewis liam lily logan
+        lorenzo louis louise lydia madison maggie malcolm manuel marco margaret marina mario marion
+        marvin matt maurice max maya melvin mia miguel miles mohammed molly morgan naomi neil
+        nicholas nick nigel noah nora norman oscar owen pablo pamela patricia paula pedro penelope
+        peggy phil phoebe pierre rafael ralph randy raj ravi ray renee ricardo rita roberta roberto
+        robin rodney rosa ross roy ruby russell sally samantha sean sebastian sergio shane shirley
+        silvia sonia spencer stanley stella stuart sylvia tara tanya ted terry tessa theo theodore
+        theresa todd tony tracy trevor tyler ursula valerie vanessa vera veronica vincent vivian
+        wayne wilson xavier yvonne yuki zachary
         ada adam alex alice amanda amy andrea andrew angela ann anna anne anthony barbara ben
         benjamin betty bob brian carl carol caroline catherine charles chris christine claire
         daniel david deborah dennis diana donald dorothy edward elena elizabeth emily emma eric

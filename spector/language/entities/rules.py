@@ -45,6 +45,8 @@ _OPENERS: Final = frozenset(
     bugun yarin dun pazartesi sali carsamba persembe cuma cumartesi pazar ocak subat mart nisan
     mayis haziran temmuz agustos eylul ekim kasim aralik""".split()
 )
+#: first names that begin sentences as words
+_WORDS_TOO: Final = frozenset("alan jordan madison ray art robin ruby hazel lily".split())
 _SENTENCE_ENDS: Final = frozenset(".!?:;\n")
 #: endings of a Turkish name behind its apostrophe that say "in", "from" or "to" a place
 _LOCATIVE: Final = re.compile(r"['’](?:[dt][ae](?:n|ki)?|y?[ae])")
@@ -100,12 +102,22 @@ def _mention_at(
         if plain(words[end - 1].text) in lexicon["titles_behind"]:
             break
         end += 1
+    if _is_where(words, at, end):
+        end -= 1
     run = words[at:end]
     kind = _kind_of(text, words, at, end)
     opens = len(run) > 1 and _opens(text, word)
     if kind is None or (opens and kind[1] in ("case ending", "preposition")):
         return None, at + 1 if opens else end  # the word that opens a sentence may be none of it
     return _made(text, run[0], run[-1], *kind), end
+
+
+def _is_where(words: Sequence[Word], at: int, end: int) -> bool:
+    """Whether the last word of a run is a place of its own: "Ayşe Yılmaz Ankara'da"."""
+    lexicon, last = _lexicon(), words[end - 1]
+    ending = words[end].text if end < len(words) and words[end].start == last.end else ""
+    return end - at > 1 and bool(_LOCATIVE.fullmatch(ending)) and (
+        plain(last.text) in lexicon["places"] and plain(words[at].text) in lexicon["persons"])
 
 
 def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, str, float] | None:
@@ -131,7 +143,9 @@ def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, 
         return "place", "list", 0.9
     if whole in lexicon["org"]:
         return "org", "list", 0.9
-    if folded[0] in lexicon["persons"]:
+    if folded[0] in lexicon["persons"] and (
+        len(run) > 1 or not _opens(text, run[0]) or folded[0] not in _WORDS_TOO
+    ):
         return "person", "first name", 0.9
     ending = words[end].text if end < len(words) and words[end].start == run[-1].end else ""
     if _LOCATIVE.fullmatch(ending) and not _opens(text, run[0]):

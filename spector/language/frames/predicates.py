@@ -91,7 +91,7 @@ KIN: Final = frozenset(
     team teammate manager landlord doctor dentist therapist teacher coach dog dogs cat
     cats puppy puppies kitten kittens pup pet pets horse parrot rabbit hamster family
     mother-in-law father-in-law sister-in-law brother-in-law stepfather stepmother
-    godmother godfather twin twins""".split()
+    godmother godfather twin twins fam""".split()
 )
 PETS: Final = frozenset(
     """dog dogs cat cats puppy puppies pup pups kitten kittens horse parrot rabbit
@@ -101,7 +101,8 @@ PETS: Final = frozenset(
 EVERYONES: Final = frozenset(
     """family friends friend team mom mum mother dad father parents grandma grandpa grandmother
     grandfather granny grandparents home job boss colleagues coworkers workmates classmates
-    neighbors neighbours teacher doctor relatives""".split()
+    neighbors neighbours teacher doctor relatives teammates house apartment office computer
+    backyard""".split()
 )
 #: "my X" takes for granted that there is one
 PRESUPPOSED: Final = frozenset(

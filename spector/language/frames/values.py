@@ -146,7 +146,7 @@ def _normal(text: str, reference_time: int | None) -> str:
 
 
 def _day(text: str, reference_time: int | None) -> str | None:
-    if text.isdigit():
+    if text.isdecimal():
         return None
     if reference_time is not None:
         return _date(text, reference_time)
@@ -186,7 +186,7 @@ def _number(pieces: list[str], at: int) -> tuple[str | None, int]:
     word = pieces[at]
     if word[0].isdigit():
         value, after = _digits(word), at + 1
-        if after < len(pieces) and pieces[after] in _MULTIPLIERS and value.isdigit() and (
+        if after < len(pieces) and pieces[after] in _MULTIPLIERS and value.isdecimal() and (
             pieces[after] not in ("m",)
         ):
             return str(int(value) * _MULTIPLIERS[pieces[after]]), after + 1

@@ -31,6 +31,7 @@ from spector.language.frames.english.slots import (
     MONTHS,
     Slot,
     Value,
+    is_age,
     is_person,
     number_at,
     slot_at,
@@ -57,6 +58,8 @@ interested_in      | passionate                         | about    | interest
 interested_in      | keen                               | on       | interest
 likes              | fond                               | of       | interest
 likes              | obsessed                           | with     | interest
+likes              | hooked                             | on       | interest
+addicted_to        | addicted                           | to       | interest
 fears              | afraid scared                      | of       | thing
 good_at            | good                               | at       | thing
 located_in         | based located situated             | in       | place
@@ -105,18 +108,18 @@ _STATES: Final = {
     for word in words.split()
 }
 #: "painting is my passion"
-_LIKINGS: Final = frozenset("passion hobby favorite favourite fave jam weakness".split())
+_LIKINGS: Final = frozenset(
+    "passion hobby hobbie favorite favourite fave jam weakness weaknesse".split())
 #: endings of nationalities; the names that share them are left alone as well
 _NATIONS: Final = ("ish", "ese", "ian", "ean", "ican", "utch", "rench", "erman", "reek", "raqi")
 _FANS: Final = frozenset(("fan", "lover", "supporter"))
 #: heads of "X is a ..." that praise or compare and identify nothing
 _EMPTY_HEADS: Final = frozenset(
-    """favorite favourite must win bummer relief pleasure joy delight treat gem miracle
-    disaster mess surprise star hero legend angel champ trooper natural pro genius
-    inspiration blessing gift lifesaver nightmare pain piece symbol sign example form
-    source success failure classic person people man woman guy girl boy kid one
-    game-changer godsend hit shame stress-reliever rollercoaster struggle must-see
-    beginner rock distraction escape outlet""".split()
+    """favorite favourite must win bummer relief pleasure joy delight treat gem miracle disaster
+    mess surprise star hero legend angel champ trooper natural pro genius inspiration blessing gift
+    lifesaver nightmare pain piece symbol sign example form source success failure classic person
+    people man woman guy girl boy kid one game-changer godsend hit shame stress-reliever
+    rollercoaster struggle must-see beginner rock distraction escape outlet""".split()
 )
 
 
@@ -182,7 +185,8 @@ def reversed_slot(
     if rest[:1] == ["where"] and rest[1:] in (["i", "live"], ["we", "live"]):
         slot = Slot(1, "", "lives_in", True, (words[at + 1].start, words[at + 1].end))
         return _reversed(words, slot, value, span, group, at + 3, text)
-    phrase = phrase_at(words, at)
+    several = rest == ["one", "of", "my"]
+    phrase = phrase_at(words, at + 2 * several)
     if phrase is None or phrase.article not in ("the", "") or not (
         phrase.owner or phrase.article == "the" or "'s" in [
             word.text for word in words[phrase.first : phrase.end]]
@@ -197,7 +201,8 @@ def reversed_slot(
         slot = Slot(1, "", f"favourite_{noun}", True, (words[end].start, words[end].end))
         return _reversed(words, slot, value, span, group, end + 3, text)
     if phrase.owner == 1 and phrase.end - phrase.first == 1 and (
-        words[phrase.first].text in _LIKINGS and subject.article in ("", '"')
+        words[phrase.first].text.removesuffix("s" * several) in _LIKINGS
+        and subject.article in ("", '"')
         and (subject.start == 0 or words[subject.start - 1].kind == "sign")
     ):
         span2 = (words[phrase.start].start, words[phrase.end - 1].end)
@@ -255,7 +260,7 @@ def _person(
         yield made("marital_status", at, at + 1, "en:marital")
     elif word.text in DIETS and closed:
         yield made("diet", at, at + 1, "en:diet")
-    elif subject.article != "we" and group.tense == "present" and _is_age(words, at) and (
+    elif subject.article != "we" and group.tense == "present" and is_age(words, at) and (
         closed or after in ("years", "year")
     ):
         yield made("age", at, at + 1, "en:age")
@@ -302,8 +307,14 @@ def _identity(
             yield made("diet", phrase.first, phrase.end, "en:diet")
         elif head.text in _FANS and phrase.end - phrase.first > 0:
             of = next((n for n in range(phrase.first, phrase.end) if words[n].text == "of"), 0)
+            kinds = [n for n in range(phrase.first, phrase.end - 1)
+                     if words[n].text not in words_of.PRAISE]  # fmt: skip
             if of:
                 yield made("likes", of + 1, phrase.end, "en:fan")
+            elif kinds and head.text == "fan":
+                draft = made("likes", kinds[0], phrase.end - 1, "en:fan")
+                draft.span = (draft.span[0], words[phrase.end - 1].end)
+                yield draft
         elif is_role(words, phrase):
             yield made("works_as", phrase.first, phrase.end, "en:role")
         elif _identifies(words, subject, phrase, person):
@@ -373,17 +384,6 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     value = value_at(words, at, slot, text)
     if value is not None:
         yield _slot_draft(words, slot, value, group, text, "en:thing")
-
-
-def _is_age(words: Sequence[Word], at: int) -> bool:
-    after = words[at + 1] if at + 1 < len(words) else None
-    if after is not None and (after.kind == "suffix" or (after.kind == "sign" and (
-        after.text not in ".,;!)"))):
-        return False
-    if words[at].text in words_of.NUMBERS:
-        return at + 1 < len(words) and words[at + 1].text in ("years", "year")
-    return words[at].kind == "number" and words[at].text.isdigit() and (
-        0 < int(words[at].text[:4]) < 120)
 
 
 def _closes(words: Sequence[Word], at: int, *, loose: bool = False) -> bool:

@@ -73,6 +73,10 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
     """
     start, aux = at, _Auxiliaries()
     while at < len(words):
+        done = _managed(words, at, aux)
+        if done:
+            at += done
+            continue
         if _is_had(words, at):
             got = _next_word(words, at) == "got"
             tense: Tense = "past" if words[at].text == "had" and not got else "present"
@@ -86,6 +90,25 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
             break
         at += taken
     return _main_verb(words, start, at, aux, third)
+
+
+def _managed(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
+    """How many words of "managed to", "was able to", "got the chance to" begin here."""
+    texts = [word.text for word in words[at : at + 4]]
+    count = 0
+    if aux.polarity and (texts[:2] in (["got", "to"], ["managed", "to"]) or (
+        aux.been and aux.tense == "past" and texts[:2] == ["able", "to"]
+    )):
+        count = 2
+    elif aux.polarity and texts[:1] in (["got"], ["had"]) and texts[1:2] in (["the"], ["a"]) and (
+        texts[2:] in (["chance", "to"], ["opportunity", "to"])
+    ):
+        count = 4
+    form = FORMS.get(words[at + count].text) if count and at + count < len(words) else None
+    if form is None or "base" not in form.names:
+        return 0
+    aux.tense, aux.helped, aux.been, aux.have = "past", True, False, False
+    return count
 
 
 def _is_had(words: Sequence[Word], at: int) -> bool:
@@ -143,11 +166,16 @@ def _helped(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
     elif word in _PLANS and after == "to":
         aux.modality, aux.helped, aux.been = "planned", True, False
         return 2
+    elif word in _STARTED and after == "to":
+        aux.tense, aux.helped, aux.been, aux.have = "present", True, False, False
+        return 2
     elif word in _STOPPED and (after.endswith("ing") or after == "up"):
         aux.polarity, aux.changed, aux.been, aux.have = False, True, True, False
         return 1 + (after == "up")
     elif word in _STARTED and after.endswith("ing") and after in FORMS:
         aux.been, aux.have, aux.tense = True, False, "present"
+    elif word == "finished" and after.endswith("ing") and after in FORMS:
+        aux.been, aux.have, aux.tense = True, False, "past"
     else:
         return 0
     return 1

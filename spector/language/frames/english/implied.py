@@ -6,15 +6,20 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.kinds import is_role
+from spector.language.frames.english.groups import Group, group_at
+from spector.language.frames.english.kinds import KINDS, is_empty, is_role
 from spector.language.frames.english.phrases import Phrase, complement_end, phrase_at, text_of
-from spector.language.frames.english.verbs import FORMS
+from spector.language.frames.english.verbs import FORMS, FRAMES
 from spector.language.frames.predicates import EVERYONES, KIN, PETS, PRESUPPOSED
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
-__all__ = ["as_a", "contacts", "presupposed"]
+__all__ = ["as_a", "contacts", "given_to_me", "presupposed", "relative"]
 
+_AFTER_GAP: Final = frozenset(
+    """last yesterday today recently in at on with during and but a from for this when
+    while""".split()
+) - {"a", "for", "this"}
 #: what a sentence with one of these calls mine may be mine no more
 _GONE: Final = frozenset(
     """lost lose sold donated quit left died passed ex late former missing stolen gave
@@ -31,6 +36,8 @@ _NO_KINDS: Final = (words_of.PRAISE | words_of.STOPS | frozenset(
     wonderful trusty poor faithful adorable true""".split()
 )) - {"other"}
 _SIZES: Final = frozenset("little big older younger young own two three new".split())
+#: "this is my book collection" shows what one has
+_SHOWN: Final = frozenset("this here these".split())
 _KNOWN: Final = PRESUPPOSED | KIN
 
 
@@ -55,6 +62,8 @@ def presupposed(words: Sequence[Word], text: str) -> Iterator[Draft]:
         while end < len(words) and _is_name_word(words[end]):
             end += 1
         if end > begin:
+            if noun.endswith("s") and not noun.endswith("ss"):
+                continue  # "my friends Josh and Mark"
             predicate = noun
         elif gone or noun not in PRESUPPOSED or _is_compound(words, begin) or (
             at and words[at - 1].text in words_of.BE
@@ -80,9 +89,14 @@ def _modified(words: Sequence[Word], at: int, text: str) -> Iterator[Draft]:
     if phrase is None or phrase.end - phrase.first not in (2, 3):
         return
     noun, before = words[phrase.end - 1].text, words[phrase.first : phrase.end - 1]
-    named = any(word.capital or "-" in word.text for word in before) and (
+    named = any(word.capital or "-" in word.text for word in before) and not (
+        KINDS["seen"](words, phrase)) and (
         noun not in words_of.VAGUE | words_of.GENERAL | words_of.UNITS and noun not in FORMS)
-    if not (noun in PRESUPPOSED or named) or (at and words[at - 1].text in words_of.BE) or any(
+    shown = at > 1 and words[at - 1].text in ("is", "are", "'s", "'re") and (
+        words[at - 2].text in _SHOWN)
+    if not (noun in PRESUPPOSED or named or shown) or (
+        at and words[at - 1].text in words_of.BE and not shown
+    ) or (shown and noun in words_of.VAGUE | EVERYONES) or any(
         word.text in _NO_KINDS or word.kind != "word" for word in before
     ):
         return
@@ -172,3 +186,62 @@ def _naming(words: Sequence[Word], at: int, text: str) -> Iterator[Draft]:
     span = (words[at + 1].start, words[end - 1].end)
     yield Draft(0, text_of(words, at + 1, end, text), "is_a", noun.raw, span,
                 (noun.start, noun.end), (noun.start, span[1]), frame="en:naming")
+
+
+def relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
+    """"The road trip we took last year": what a relative clause of the speaker says of it."""
+    for at in range(2, len(words) - 1):
+        if words[at].text not in ("i", "we"):
+            continue
+        end = at - (words[at - 1].text in ("that", "which"))
+        phrase = next((found for begin in range(max(0, end - 6), end - 1)
+                       if words[begin].text in ("a", "an", "the", "this", "these", "another")
+                       and (found := phrase_at(words, begin)) and found.end == end), None)
+        group = None if phrase is None else group_at(words, at + 1)
+        if phrase is not None and any(word.text == "of" for word in words[phrase.first : end]):
+            continue  # "a portrait of the horse I drew": which of the two is open
+        if phrase is None or group is None or _is_superlative(words, phrase, at):
+            continue
+        if (group.tense, group.modality, group.polarity) != ("past", "asserted", True):
+            continue
+        if not _has_gap(words, group.end):
+            continue
+        for frame in FRAMES.get(group.verb, ()):
+            if frame.past and not frame.preposition and KINDS[frame.kind](words, phrase) and not (
+                is_empty(words, phrase, group.verb, frame.kind)
+            ):
+                span = (words[phrase.first].start, words[phrase.end - 1].end)
+                yield Draft(1, "", frame.predicate, text_of(words, phrase.first, phrase.end, text),
+                            (words[at].start, words[at].end), span,
+                            (span[0], words[group.end - 1].end), tense="past",
+                            frame=f"en:relative:{group.verb}")
+                break
+
+
+def _is_superlative(words: Sequence[Word], phrase: Phrase, at: int) -> bool:
+    """Whether "the best film I have ever seen" compares and tells of none in particular."""
+    first = words[phrase.first].text
+    return first in ("best", "worst", "most", "only", "first", "last", "biggest") or (
+        first.endswith("est") or any(word.text in ("ever", "never") for word in words[at : at + 4]))
+
+
+def _has_gap(words: Sequence[Word], at: int) -> bool:
+    """Whether a verb goes without an object of its own."""
+    if at >= len(words) or words[at].kind == "sign":
+        return True
+    return words[at].text in _AFTER_GAP
+
+
+def given_to_me(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Draft | None:
+    """"My aunt gave me a necklace": the speaker received it."""
+    if group.verb not in ("give", "send", "buy", "gift") or group.tense != "past" or (
+        group.end + 1 >= len(words) or words[group.end].text not in ("me", "us")
+    ) or not group.polarity or subject.article in ("i", "we"):
+        return None
+    phrase = phrase_at(words, group.end + 1)
+    if phrase is None or phrase.owner == 2 or not KINDS["counted"](words, phrase):
+        return None
+    span = (words[phrase.first].start, words[phrase.end - 1].end)
+    return Draft(1, "", "received", text_of(words, phrase.first, phrase.end, text),
+                 (words[group.end].start, words[group.end].end), span,
+                 (words[subject.start].start, span[1]), tense="past", frame="en:given")

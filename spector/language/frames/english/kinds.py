@@ -17,53 +17,53 @@ Check = Callable[[Sequence[Word], Phrase], bool]
 
 MARITAL: Final = frozenset("single married engaged divorced widowed separated".split())
 DIETS: Final = frozenset(
-    """vegan vegetarian pescatarian keto paleo omnivore omnivorous gluten-free
-    lactose-free halal kosher flexitarian dairy-free carnivore""".split()
+    """vegan vegetarian pescatarian keto paleo omnivore omnivorous gluten-free lactose-free halal
+    kosher flexitarian dairy-free carnivore""".split()
 )
 _ROLES: Final = frozenset(
-    """nurse chef pilot judge cook guide coach clerk guard maid nanny model architect
-    artist athlete student intern apprentice librarian physician surgeon veterinarian
-    vet lawyer attorney journalist dentist therapist pharmacist scientist chemist
-    physicist economist analyst consultant assistant accountant musician politician
-    technician electrician mathematician mechanic critic plumber carpenter barista
-    soldier sailor cop detective spy priest nun monk imam pastor ceo cto cfo vp
-    developer engineer teacher professor tutor lecturer writer author poet editor actor
-    actress director producer singer dancer painter designer photographer programmer
-    manager banker trader broker baker butcher barber hairdresser tailor driver farmer
-    gardener fisher firefighter paramedic counselor counsellor researcher entrepreneur
-    freelancer contractor translator interpreter waiter waitress bartender cashier
-    receptionist secretary janitor cleaner builder welder miner trainer instructor
-    biologist psychologist geologist sociologist historian statistician paralegal
-    midwife hygienist radiologist cardiologist psychiatrist optician recruiter auditor
-    surveyor planner principal headmaster superintendent inspector captain officer
-    streamer youtuber blogger podcaster volunteer curator stylist florist undertaker
-    realtor agent lifeguard beekeeper shepherd locksmith blacksmith goldsmith referee
-    umpire diplomat ambassador mayor senator minister president chairman chairwoman""".split()
+    """nurse chef pilot judge cook guide coach clerk guard maid nanny model architect artist athlete
+    student intern apprentice librarian physician surgeon veterinarian vet lawyer attorney
+    journalist dentist therapist pharmacist scientist chemist physicist economist analyst consultant
+    assistant accountant musician politician technician electrician mathematician mechanic critic
+    plumber carpenter barista soldier sailor cop detective spy priest nun monk imam pastor ceo cto
+    cfo vp developer engineer teacher professor tutor lecturer writer author poet editor actor
+    actress director producer singer dancer painter designer photographer programmer manager banker
+    trader broker baker butcher barber hairdresser tailor driver farmer gardener fisher firefighter
+    paramedic counselor counsellor researcher entrepreneur freelancer contractor translator
+    interpreter waiter waitress bartender cashier receptionist secretary janitor cleaner builder
+    welder miner trainer instructor biologist psychologist geologist sociologist historian
+    statistician paralegal midwife hygienist radiologist cardiologist psychiatrist optician
+    recruiter auditor surveyor planner principal headmaster superintendent inspector captain officer
+    streamer youtuber blogger podcaster volunteer curator stylist florist undertaker realtor agent
+    lifeguard beekeeper shepherd locksmith blacksmith goldsmith referee umpire diplomat ambassador
+    mayor senator minister president chairman chairwoman""".split()
 )
 _NO_ROLES: Final = frozenset(
     """lover fan person believer member winner beginner reader user survivor""".split()
 )
 _PLACES: Final = frozenset(
-    """city town village countryside suburb suburbs downtown apartment flat house state
-    country county neighbourhood neighborhood""".split()
+    """city town village countryside suburb suburbs downtown apartment flat house state country
+    county neighbourhood neighborhood""".split()
 )
 _VEHICLES: Final = frozenset("car truck van suv bike bicycle motorcycle bus taxi cab jeep".split())
 _EVENTS: Final = frozenset(
-    """conference concert festival wedding party workshop class course seminar meetup
-    meeting game match show parade exhibition exhibit exhibitions fair convention camp
-    retreat event gala fundraiser race marathon tournament competition contest lecture
-    talk funeral graduation ceremony church school college university group club program
-    programme lesson lessons classes event events auction rally reunion run walk drive
-    ride hike triathlon audition expo summit webinar bootcamp museum gallery theater
-    theatre opera play""".split()
+    """conference concert festival wedding party workshop class course seminar meetup meeting game
+    match show parade exhibition exhibit exhibitions fair convention camp retreat event gala
+    fundraiser race marathon tournament competition contest lecture talk funeral graduation ceremony
+    church school college university group club program programme lesson lessons classes event
+    events auction rally reunion run walk drive ride hike triathlon audition expo summit webinar
+    bootcamp museum gallery theater theatre opera play""".split()
 )
 _SITES: Final = frozenset(
-    """museum park beach lake mountain mountains zoo aquarium castle gallery temple
-    shrine island islands canyon falls waterfall forest garden gardens market shelter
-    hospital shop store cafe restaurant bar library ranch farm cathedral church palace
-    village city town ruins theater theatre studio stadium arena national monument coast
-    desert volcano glacier winery vineyard brewery bakery spa resort cabin campsite
-    trail zoo orphanage""".split()
+    """museum park beach lake mountain mountains zoo aquarium castle gallery temple shrine island
+    islands canyon falls waterfall forest garden gardens market shelter hospital shop store cafe
+    restaurant bar library ranch farm cathedral church palace village city town ruins theater
+    theatre studio stadium arena national monument coast desert volcano glacier winery vineyard
+    brewery bakery spa resort cabin campsite trail zoo orphanage sanctuary reserve center centre
+    planetarium observatory mosque monastery abbey fort fortress cemetery memorial bazaar mall
+    supermarket plaza boardwalk hotel hostel lodge pub gym arcade valley bay cliffs river hill hills
+    peak cave caves lighthouse harbor harbour pier bridge tower square campus archive library
+    winery""".split()
 )
 _COURSES: Final = frozenset(
     """class course classes courses lessons workshop exam test interview interviews
@@ -77,82 +77,74 @@ _CLUBS: Final = frozenset(
 _KNOWN_TO_ALL: Final = frozenset(
     """beach ocean sea outdoors mountains city countryside rain snow woods forest nature""".split()
 )
-#: what happens to a person: "I got promoted"
-_HAPPENED: Final = frozenset(
-    """promoted hired fired accepted admitted injured hurt diagnosed selected drafted
-    published elected awarded evicted vaccinated certified stranded robbed""".split()
-)
 _TRIPS: Final = frozenset(
     """trip trips vacation cruise tour hike roadtrip road-trip getaway honeymoon safari""".split()
 )
 _WORK_WORDS: Final = frozenset(
-    """book novel movie film show series documentary poem article trilogy memoir
-    biography musical comedy thriller anime play""".split()
+    """book novel movie film show series documentary poem article trilogy memoir biography musical
+    comedy thriller anime play""".split()
 )
 _BEGUN: Final = frozenset(
-    """business company blog podcast channel club course class job shop store studio
-    restaurant cafe garden project band book novel degree school college university diet
-    collection website channel charity foundation program league team company internship
-    startup gym""".split()
+    """business company blog podcast channel club course class job shop store studio restaurant cafe
+    garden project band book novel degree school college university diet collection website channel
+    charity foundation program league team company internship startup gym""".split()
 )
 _OWNED: Final = (
     _VEHICLES | KIN | _BEGUN
     | frozenset(
-    """book dress shoes tattoo medal award certificate trophy ticket tickets camera
-    console degree scholarship offer promotion raise haircut autograph job leg arm ankle
-    wrist knee foot finger hip rib nose shoulder house home apartment phone wallet keys
-    bag laptop glasses passport game match race bet teeth tooth""".split()
+    """book dress shoes tattoo medal award certificate trophy ticket tickets camera console degree
+    scholarship offer promotion raise haircut autograph job leg arm ankle wrist knee foot finger hip
+    rib nose shoulder house home apartment phone wallet keys bag laptop glasses passport game match
+    race bet teeth tooth""".split()
 )
 )
 _EMPTY_LIKED: Final = frozenset(
-    """pic photo picture photos pics idea energy attitude enthusiasm positivity spirit
-    color colors colour colours design theme quote outfit smile dedication combo detail
-    details setup""".split()
+    """pic photo picture photos pics idea energy attitude enthusiasm positivity spirit color colors
+    colour colours design theme quote outfit smile dedication combo detail details setup""".split()
 )
 _SPORTS: Final = frozenset(
-    """yoga pilates karate judo ballet gymnastics crossfit aerobics taekwondo pottery
-    ceramics calligraphy photography zumba aikido archery athletics""".split()
+    """yoga pilates karate judo ballet gymnastics crossfit aerobics taekwondo pottery ceramics
+    calligraphy photography zumba aikido archery athletics""".split()
 )
 _PRAISE: Final = frozenset(
-    """meaningful incredible lovely rough tough crazy wicked quiet funny great good
-    quick nice wonderful amazing awesome fantastic big long hard similar such new first""".split()
+    """meaningful incredible lovely rough tough crazy wicked quiet funny great good quick nice
+    wonderful amazing awesome fantastic big long hard similar such new first""".split()
 )
 _NOT_PLAYED: Final = frozenset(
-    """role roles games game music songs gig show shows set hand catch online outside outdoors
-    night day along fair genres""".split()
+    """role roles games game music songs gig show shows set hand catch online outside outdoors night
+    day along fair genres""".split()
 )
 _MEALS: Final = frozenset("breakfast lunch dinner food meals brunch supper healthy".split())
 _LIVED: Final = (_EVENTS - frozenset(("talk", "meeting", "play"))) | KIN | frozenset(
-    """picnic accident surgery operation wedding baby interview barbecue bbq sleepover
-    garage-sale bonfire potluck car bike house garden""".split()
+    """picnic accident surgery operation wedding baby interview barbecue bbq sleepover garage-sale
+    bonfire potluck car bike house garden""".split()
 )
 _SPEECHES: Final = frozenset("speech talk presentation lecture concert performance toast".split())
 #: heads of what one makes, meets or receives that name nothing
 _EMPTY_MADE: Final = frozenset(
-    """amount place spot area side boost push lift strength courage reminder team call
-    friends friend mistake promise money joke fuss list start research exercise
-    exercises stuff lead job deal favor favour dent plans effort efforts chat homework
-    work workout workouts people folks others kinds break rest improvement improvements
-    purchase bunch comment comments post posts smile smiles quick catch response hug
-    hugs thanks point case progress big huge difference impression noise sense use shot
-    guess""".split()
+    """amount place spot area side boost push lift strength courage reminder team call friends
+    friend mistake promise money joke jokes fuss list start research exercise exercises stuff lead
+    job deal favor favour dent plans effort efforts chat homework work workout workouts people folks
+    others kinds break rest improvement improvements wish wishes memory memories connection
+    connections contribution contributions purchase bunch comment comments post posts smile smiles
+    quick catch response hug hugs thanks point case progress big huge difference impression noise
+    sense use shot guess""".split()
 )
 _FIELD_STOPS: Final = frozenset(
     """hard fast full-time part-time overtime late remotely there""".split()
 )
 #: heads of what one "has" that say nothing about the one who has it
 _EMPTY_HAD: Final = frozenset(
-    """story stories boost shot hang day weekend week time turnout feeling rush kick
-    blast hint sense kiss hug call text email message reply answer access anything
-    respect trouble control effect influence luck right rights say tendency title year
-    birthday look breakfast lunch dinner coffee drink meal night evening conversation
-    conversations discussion argument talk relationship event events party interest
-    hunch preference preferences concern concerns need desire wish urge update updates
-    info information detail details example examples suggestion suggestions
-    recommendation recommendations cold headache morning afternoon session picnic
-    adventure adventures setback setbacks moment love place places future past lack
-    number amount variety range role value mixed blessings response reply request set
-    pic photo photos pictures picture""".split()
+    """story stories boost shot hang day weekend week time turnout feeling rush kick blast hint
+    sense kiss hug call text email message reply answer access anything respect trouble control
+    effect influence luck right rights say tendency title year birthday look breakfast lunch dinner
+    coffee drink meal night evening conversation conversations discussion argument talk relationship
+    event events party interest hunch preference preferences concern concerns need desire wish urge
+    update updates info information detail details example examples suggestion suggestions
+    recommendation recommendations cold headache morning afternoon session picnic adventure
+    adventures setback setbacks moment love place places future past lack number amount variety
+    range role value mixed blessings response reply request set pic photo photos pictures
+    picture""".split()
 )
 
 
@@ -190,7 +182,9 @@ def is_empty(words: Sequence[Word], phrase: Phrase, verb: str, kind: str) -> boo
         return True  # "had friends over"
     if words[phrase.end - 2].text == "of" and head in EVERYONES | words_of.GENERAL:
         return True  # "a group of friends"
-    if not is_bare(words, phrase) or head.endswith("ing") or kind == "happened":
+    alone = verb == "make" and phrase.start == phrase.first and phrase.end - phrase.first == 1
+    named = head.endswith("ing") and not (phrase.article and verb == "have")
+    if alone or named or not is_bare(words, phrase):  # alone: "made pizza"
         return False
     if head in words_of.GENERAL:
         return True
@@ -242,7 +236,8 @@ def _is_counted(words: Sequence[Word], phrase: Phrase) -> bool:
         "few", "couple", "lot", "bit", "number"
     ) or any(word.text in ("time", "blast", "fun") for word in words[phrase.first : phrase.end]):
         return False
-    return bool(phrase.article or phrase.owner or words[phrase.end - 1].capital)
+    return bool(phrase.article or phrase.owner or words[phrase.end - 1].capital
+                or words[phrase.first].capital)
 
 
 def _one_of(names: frozenset[str], named: bool = True) -> Check:
@@ -300,7 +295,7 @@ def _is_done(words: Sequence[Word], phrase: Phrase) -> bool:
     if phrase.article or phrase.owner:
         return False
     return words[phrase.first].text == "to" or (words[phrase.first].text.endswith("ing") and (
-        words[phrase.first].text not in _NO_ACTIVITIES))
+        words[phrase.first].text not in _NO_ACTIVITIES - {"going"}))
 
 
 def _is_org(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -318,8 +313,9 @@ def _is_field(words: Sequence[Word], phrase: Phrase) -> bool:
 
 def _is_played(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase).text
-    return _is_thing(words, phrase) and phrase.article != "a" and head not in _NOT_PLAYED and (
-        not phrase.owner or head in ("violin", "guitar", "piano"))
+    instrument = head in ("violin", "guitar", "piano", "flute", "drum", "keyboard", "saxophone")
+    return _is_thing(words, phrase) and (phrase.article != "a" or instrument) and (
+        head not in _NOT_PLAYED and (not phrase.owner or instrument))
 
 
 def _is_work(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -333,8 +329,11 @@ def _is_address(words: Sequence[Word], phrase: Phrase) -> bool:
     return is_amount(words, phrase) and any(word.capital for word in inside)
 
 
-def _is_made(words: Sequence[Word], phrase: Phrase) -> bool:
-    return _is_counted(words, phrase._replace(article=phrase.article or "a"))
+def _is_several(words: Sequence[Word], phrase: Phrase) -> bool:
+    """The same, or several of a kind: "roasted marshmallows"."""
+    last = words[phrase.end - 1].text
+    plural = last.endswith("s") and not last.endswith("ss")
+    return _is_counted(words, phrase._replace(article="some") if plural else phrase)
 
 
 def _is_gone_to(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -360,7 +359,8 @@ KINDS: Final[dict[str, Check]] = {
     "seen": _one_of(_EVENTS | _WORK_WORDS, named=False),
     "food": lambda words, phrase: not phrase.owner and not phrase.article and (
         _is_thing(words, phrase) and head_of(words, phrase).text not in _MEALS),
-    "made": _is_made,
+    "made": lambda words, phrase: _is_counted(
+        words, phrase._replace(article=phrase.article or "a")),
     "used": _is_used,
     "club": _one_of(_CLUBS, named=False),
     "gotten": lambda words, phrase: _is_had(words, phrase) and not any(
@@ -368,12 +368,12 @@ KINDS: Final[dict[str, Check]] = {
     "skill": lambda words, phrase: _is_done(words, phrase) or _is_field(words, phrase),
     "trial": lambda words, phrase: _is_done(words, phrase) or _is_counted(words, phrase),
     "begun": lambda words, phrase: _is_done(words, phrase) or _is_begun(words, phrase),
-    "happened": lambda words, phrase: words[phrase.first].text in _HAPPENED and (
-        phrase.first == phrase.start and phrase.end == phrase.first + 1),
+    "several": _is_several,
+    "considered": lambda words, phrase: (
+        _is_done(words, phrase) or _is_several(words, phrase)),
     "doing": _is_done,
     "taken": lambda words, phrase: head_of(words, phrase).text in KIN and (
-        phrase.owner == 1 or phrase.article == "the") and phrase.end < len(words) and (
-        words[phrase.end].text in ("to", "on")),
+        phrase.owner == 1 or phrase.article == "the") and phrase.end < len(words),
     "moment": lambda words, phrase: words[phrase.first].kind == "number" and is_date(
         " ".join(word.raw for word in words[phrase.first : phrase.end])),
     "slot": lambda words, phrase: False,

@@ -11,10 +11,18 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
 from spector.language.frames.english.groups import Group, group_at
-from spector.language.frames.english.implied import as_a, contacts, presupposed
-from spector.language.frames.english.kinds import KINDS, MARITAL, is_empty, is_named
+from spector.language.frames.english.implied import (
+    as_a,
+    contacts,
+    given_to_me,
+    presupposed,
+    relative,
+)
+from spector.language.frames.english.kinds import MARITAL, is_named
 from spector.language.frames.english.modality import (
     clause_modality,
+    doubts,
+    is_doubted,
     sentence_modality,
     stricter,
 )
@@ -50,16 +58,19 @@ _NOT_GOING_ON: Final = frozenset(
     """go get have take move marry meet see lose find leave start begin be make do die
     come decide choose pick select""".split()
 )
-_AFTER_GAP: Final = frozenset(
-    """last yesterday today recently in at on with during and but a from for this when
-    while""".split()
-) - {"a", "for", "this"}
 #: words that begin sentences and are not names
 _NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
     """people kid man woman guy dude bro god food music water money art nature yoga
     health school everyone sport reading family society technology education""".split()
 )
+#: between a verb and "to" they say by which way
+_ASIDE: Final = frozenset("up down over out back".split())
+#: a clause of the past behind them is a fact like any other
+_PAST_LINKS: Final = frozenset("when after".split())
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
+_DASHES: Final = frozenset("-–—")
+#: between a verb and its object they change nothing: "bought myself a bike"
+_BEFORE_OBJECTS: Final = (words_of.ADVERBS | {"myself", "ourselves"}) - {"very", "all", "both"}
 _INTRODUCES: Final = (
     words_of.INTRODUCTIONS | words_of.ADVERBS | words_of.TIMES | words_of.UNITS
 ) - {"before", "whenever"}
@@ -68,7 +79,7 @@ _INTRODUCES: Final = (
 def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     """The statements of one sentence, in order, with the modality of each."""
     words = sentence.words
-    whole = sentence_modality(sentence)
+    whole, unsure = sentence_modality(sentence), doubts(words)
     turns = any(pair in _TURNS for pair in pairwise(word.text for word in words[:6]))
     subject: Phrase | None = None
     last_past = False
@@ -99,13 +110,22 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             continue
         if group.tense == "past" and at and words[at - 1].text in ("since", "as", "while"):
             continue
+        before = words[at - 1].text if at else ""
+        if (before in _PAST_LINKS and (group.tense != "past" or group.verb == "be")) or (
+            before == "why" and not group.polarity
+        ):
+            continue
         last_past = group.tense == "past"
         meant = stricter(whole, stricter(clause_modality(words, at), group.modality))
+        if is_doubted(words, unsure, at, group.end):
+            meant = stricter(meant, "hedged")
         for draft in _frames(words, subject, group, text):
             named.append(draft.subject_span)
             draft.changed |= turns
             yield replace(draft, modality=stricter(meant, draft.modality))
-    for draft in _relative(words, text):
+    if unsure:
+        whole = stricter(whole, "hedged")
+    for draft in relative(words, text):
         yield replace(draft, modality=whole)
     for draft in (*as_a(words, text), *presupposed(words, text), *contacts(words, text)):
         start, end = draft.object_span
@@ -131,6 +151,14 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
         return at > 1 and words[at - 2].text in _CLAUSE_VERBS and first_person
     if words[at].text in ("i", "we") and _is_fronted(words, at):
         return True
+    if before.text == "ago" or (before.text in words_of.UNITS and at > 1 and (
+        words[at - 2].text in ("last", "this", "next", "every", "the", "past")
+    )):
+        return words[at].text in ("i", "we")  # "two days ago I", "last week we"
+    if before.text in _PAST_LINKS or before.text == "why" or (
+        before.text == "that" and words[at - 2].text == "now"
+    ):
+        return first_person
     if before.text == "you" and at > 1 and words[at - 2].text in ("tell", "told", "know"):
         return first_person
     if before.text in _UNASSERTED:
@@ -189,6 +217,8 @@ def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
 def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
     """Whether a sentence leaves out "I": "Went camping last week", "Just got a puppy"."""
     form = FORMS.get(words[first].text)
+    if at and words[at - 1].raw in _DASHES:
+        at = 0  # a dash begins like a sentence
     if at == 0 and words[first].text == "been" and first + 1 < len(words):
         return words[first + 1].text.endswith("ing")
     return at == 0 and form is not None and form.names & {"past", "base"} == {"past"} and (
@@ -223,7 +253,7 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     name = "" if person else subject_name(words, subject, text)
     owned = person or is_person(words, subject) or _is_name(words, subject)
     span = (words[subject.start].start, words[subject.end - 1].end)
-    given = _given(words, subject, group, text)
+    given = given_to_me(words, subject, group, text)
     if given is not None:
         yield given
         return
@@ -245,18 +275,14 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             continue
         if frame.predicate in ("has", "misses") and not _is_meant(words, frame, group):
             continue
-        if group.ing and frame.kind in ("had", "liked", "activity"):
+        if group.ing and frame.kind in ("had", "liked", "activity") and group.verb not in (
+            "do", "enjoy", "love"
+        ):
             continue
-        at = group.end
-        while at < len(words) and words[at].text in words_of.ADVERBS - {"very", "all", "both"}:
-            at += 1
-        if frame.preposition:
-            at, old = _source(words, at, frame, text)
-            if at >= len(words) or words[at].text != frame.preposition:
-                continue
-            at += 1
-        else:
-            old = None
+        begins = _object_start(words, group, frame, text)
+        if begins is None:
+            continue
+        at, old = begins
         made = list(objects_at(words, at, frame, group, text))
         if frame.predicate == "has" and _is_ahead(words):
             group = group._replace(modality="planned")
@@ -272,6 +298,43 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             )
         if made:
             return
+    begun = _begun(words, group)
+    if begun is not None:
+        yield from _frames(words, subject, begun, text)
+
+
+def _object_start(
+    words: Sequence[Word], group: Group, frame: VerbFrame, text: str
+) -> tuple[int, str | None] | None:
+    """Where the object of a frame begins, and what "from X" names; None without its preposition."""
+    at, old = group.end, None
+    while at < len(words) and words[at].text in _BEFORE_OBJECTS:
+        at += 1
+    if frame.preposition == "to" and at + 1 < len(words) and words[at + 1].text == "to":
+        at += words[at].text in _ASIDE  # "went up to the mountains"
+    if frame.preposition:
+        at, old = _source(words, at, frame, text)
+        if at >= len(words) or words[at].text != frame.preposition:
+            return None
+        at += 1
+    return (_behind_pupils(words, at) if frame.predicate == "teaches" else at), old
+
+
+def _behind_pupils(words: Sequence[Word], at: int) -> int:
+    """Where "coding" begins in "teaching my siblings coding"."""
+    pupils = phrase_at(words, at)
+    if pupils is None or pupils.owner != 1:
+        return at
+    taught = next((n for n in range(pupils.first, pupils.end) if words[n].text in KIN), at - 1) + 1
+    return taught if taught < len(words) and words[taught].kind == "word" else at
+
+
+def _begun(words: Sequence[Word], group: Group) -> Group | None:
+    """"I started streaming games": what was begun, where no frame says what goes on."""
+    at = group.end - 2
+    if not group.ing or at < group.start or words[at].text != "started" or not group.polarity:
+        return None
+    return group._replace(verb="start", end=at + 1, tense="past", ing=False, changed=False)
 
 
 def _source(
@@ -285,70 +348,11 @@ def _source(
     return at, None
 
 
-def _relative(words: Sequence[Word], text: str) -> Iterator[Draft]:
-    """"The road trip we took last year": what a relative clause of the speaker says of it."""
-    for at in range(2, len(words) - 1):
-        if words[at].text not in ("i", "we"):
-            continue
-        end = at - (words[at - 1].text in ("that", "which"))
-        phrase = next((found for begin in range(max(0, end - 6), end - 1)
-                       if words[begin].text in ("a", "an", "the", "this", "these", "another")
-                       and (found := phrase_at(words, begin)) and found.end == end), None)
-        group = None if phrase is None else group_at(words, at + 1)
-        if phrase is not None and any(word.text == "of" for word in words[phrase.first : end]):
-            continue  # "a portrait of the horse I drew": which of the two is open
-        if phrase is None or group is None or _is_superlative(words, phrase, at):
-            continue
-        if (group.tense, group.modality, group.polarity) != ("past", "asserted", True):
-            continue
-        if not _has_gap(words, group.end):
-            continue
-        for frame in FRAMES.get(group.verb, ()):
-            if frame.past and not frame.preposition and KINDS[frame.kind](words, phrase) and not (
-                is_empty(words, phrase, group.verb, frame.kind)
-            ):
-                span = (words[phrase.first].start, words[phrase.end - 1].end)
-                yield Draft(1, "", frame.predicate, text_of(words, phrase.first, phrase.end, text),
-                            (words[at].start, words[at].end), span,
-                            (span[0], words[group.end - 1].end), tense="past",
-                            frame=f"en:relative:{group.verb}")
-                break
-
-
-def _is_superlative(words: Sequence[Word], phrase: Phrase, at: int) -> bool:
-    """Whether "the best film I have ever seen" compares and tells of none in particular."""
-    first = words[phrase.first].text
-    return first in ("best", "worst", "most", "only", "first", "last", "biggest") or (
-        first.endswith("est") or any(word.text in ("ever", "never") for word in words[at : at + 4]))
-
-
 def _is_meant(words: Sequence[Word], frame: VerbFrame, group: Group) -> bool:
     """No "we all have our ways", no "I don't miss a match"."""
     if frame.predicate == "misses":
         return group.polarity
     return not any(word.text == "all" for word in words[group.start : group.end])
-
-
-def _has_gap(words: Sequence[Word], at: int) -> bool:
-    """Whether a verb goes without an object of its own."""
-    if at >= len(words) or words[at].kind == "sign":
-        return True
-    return words[at].text in _AFTER_GAP
-
-
-def _given(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Draft | None:
-    """"My aunt gave me a necklace": the speaker received it."""
-    if group.verb not in ("give", "send", "buy", "gift") or group.tense != "past" or (
-        group.end + 1 >= len(words) or words[group.end].text not in ("me", "us")
-    ) or not group.polarity or subject.article in ("i", "we"):
-        return None
-    phrase = phrase_at(words, group.end + 1)
-    if phrase is None or phrase.owner == 2 or not KINDS["counted"](words, phrase):
-        return None
-    span = (words[phrase.first].start, words[phrase.end - 1].end)
-    return Draft(1, "", "received", text_of(words, phrase.first, phrase.end, text),
-                 (words[group.end].start, words[group.end].end), span,
-                 (words[subject.start].start, span[1]), tense="past", frame="en:given")
 
 
 def _is_coming(words: Sequence[Word]) -> bool:

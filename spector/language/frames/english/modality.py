@@ -10,7 +10,7 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.statement import Modality
 
-__all__ = ["clause_modality", "sentence_modality", "stricter"]
+__all__ = ["clause_modality", "doubts", "is_doubted", "sentence_modality", "stricter"]
 
 _ORDER: Final[tuple[Modality, ...]] = (
     "asserted", "hedged", "planned", "conditional", "reported", "asked",
@@ -30,9 +30,32 @@ def sentence_modality(sentence: Sentence) -> Modality:
     for at, word in enumerate(words):
         if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
             return "reported"
-    if any(word in words_of.HEDGES for word in words) or ("not", "sure") in pairwise(words):
-        return "hedged"
     return "asserted"
+
+
+def doubts(words: Sequence[Word]) -> list[int]:
+    """Where a sentence says that it is not sure: "maybe", "not sure"."""
+    return [
+        at for at, word in enumerate(words)
+        if word.text in words_of.HEDGES
+        or (word.text == "sure" and at and words[at - 1].text in ("not", "n't"))
+    ]
+
+
+def is_doubted(words: Sequence[Word], found: Sequence[int], start: int, end: int) -> bool:
+    """Whether one of the places of `doubts` is of the clause from ``start`` to ``end``."""
+    return any(
+        not any(_parts(word, of_front=True) for word in words[at:start]) if at < start
+        else not any(_parts(word) for word in words[min(end, at) : at])
+        for at in found
+    )
+
+
+def _parts(word: Word, *, of_front: bool = False) -> bool:
+    """Whether a word parts two clauses; behind a word in front a comma does not."""
+    if word.kind == "sign":
+        return not (of_front and word.text == ",")
+    return word.text in ("and", "but", "so")
 
 
 def _is_inverted(words: list[str]) -> bool:
@@ -55,6 +78,7 @@ def clause_modality(words: Sequence[Word], at: int) -> Modality:
     """What the words before a clause make of it: "I think", "Tom says"."""
     before = [word.text for word in words[max(0, at - 4) : at]]
     for at, word in enumerate(before):
-        if word in words_of.OPINIONS:  # "I don't think so" says rather the contrary
+        if word in words_of.OPINIONS and before[at + 1 : at + 2] != ["what"]:
+            # "I don't think so" says rather the contrary
             return "conditional" if set(before[max(0, at - 2) : at]) & {"n't", "not"} else "hedged"
     return "asserted"

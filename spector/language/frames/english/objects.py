@@ -12,12 +12,15 @@ from spector.language.frames.english.kinds import DIETS, KINDS, is_empty
 from spector.language.frames.english.phrases import (
     Phrase,
     complement_end,
+    gerund_at,
+    is_gerund,
+    is_modifier,
     phrase_at,
     quote_at,
     text_of,
 )
 from spector.language.frames.english.verbs import FORMS, VerbFrame
-from spector.language.frames.predicates import SLOTS, predicate_of
+from spector.language.frames.predicates import KIN, SLOTS, predicate_of
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
@@ -26,35 +29,21 @@ __all__ = ["joined_phrases", "object_at", "objects_at"]
 #: objects of one verb at most
 _MOST: Final = 3
 #: kinds of objects that may be something that is done
-_DONE: Final = frozenset(("liked", "begun", "activity", "interest", "skill", "trial", "doing"))
+_DONE: Final = frozenset(
+    ("liked", "begun", "activity", "interest", "skill", "trial", "doing", "considered"))
 #: kinds of objects that may be a title in quotation marks
 _TITLED: Final = frozenset("liked work counted made habit played name visited seen".split())
 #: "that" behind these points at a thing and begins no clause
 _CREATES: Final = frozenset("make bake cook build create craft paint draw write".split())
 #: kinds of objects whose meaning a complement carries, and those where only "of" and "about" do
 _COMPLETED: Final = frozenset(
-    """counted thing had lived begun made event trip owned course speech gotten trial habit
-    visited work seen activity taken""".split()
+    """counted several considered thing had lived begun made event trip owned course speech gotten
+    trial habit visited work seen activity taken""".split()
 )
 _NARROWED: Final = frozenset(("liked", "interest"))
 _NARROWS: Final = frozenset(("of", "about", "from"))
 _JOBS: Final = frozenset("job position role gig".split())
 _GETS: Final = frozenset("get have find take start begin accept land".split())
-_PARTICLES: Final = frozenset("up out off away along around back down over".split())
-_WITH_DOINGS: Final = frozenset(
-    """in at on with to for by near from about through into of across""".split()
-)
-_NO_DOINGS: Final = frozenset(
-    """getting get thinking making make see seeing watching having being keep keeping
-    letting""".split()
-)
-#: say what is done only with an object
-_EMPTY_DOINGS: Final = frozenset(
-    """doing making being having getting seeing knowing going making taking giving using
-    finding hearing feeling thinking looking trying becoming keeping bringing putting
-    letting watching sharing spending do be have get see know go make take give use find
-    hear feel think look try become keep say hear chat catch learn""".split()
-)
 #: may stand behind the last phrase of a list
 _CLOSERS: Final = frozenset("and now named called who that which too the my because again".split())
 
@@ -72,6 +61,13 @@ def objects_at(
         phrase = phrase._replace(article="this")
     if phrase is None or phrase.owner == 2 or not _is_closed(words, phrase.end):
         return
+    if frame.kind == "taken":
+        yield from _taken_along(words, phrase, frame, text)
+        return
+    if words[phrase.first].text in KIN and phrase.end - phrase.first > 1 and all(
+        word.capital for word in words[phrase.first + 1 : phrase.end]
+    ):  # "my friends Ida and Jon"
+        phrase = phrase._replace(start=phrase.first + 1, first=phrase.first + 1, owner=0)
     slot = _slot_object(words, phrase, frame, text)
     if slot is not None:
         yield slot
@@ -102,6 +98,7 @@ def objects_at(
     changed, added, replaced = trailing(words, after, text)
     window = window_of(words, text)
     if len(phrases) == 1:
+        phrases = [_named(words, phrases[0])]
         phrases = [_completed(words, phrases[0], frame.kind)]
         if phrases[0].end == phrase.end and is_empty(words, phrase, group.verb, frame.kind):
             return
@@ -113,6 +110,41 @@ def objects_at(
             polarity=not negated, changed=changed, added=added, replaced=replaced, window=window,
             frame=f"en:{group.verb}", listed=len(phrases) > 1,
         )
+
+
+#: "took the kids to X": the kind of X, and what one did who took them there
+_WHERETO: Final = {"to": (("visited", "visited"), ("event", "attended"), ("gone-to", "went_to")),
+                   "on": (("trip", "went_on"),)}
+
+
+def _taken_along(
+    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
+) -> Iterator[Draft]:
+    """"I took the kids to the museum": where I was with them."""
+    if words[phrase.end - 1].text.endswith("ing") and words[phrase.end - 2].text in KIN:
+        phrase = phrase._replace(end=phrase.end - 1)
+    if not KINDS[frame.kind](words, phrase):
+        return
+    doing = gerund_at(words, phrase.end) if is_gerund(words, phrase.end) else None
+    if doing is not None and KINDS["activity"](words, doing):
+        yield Draft(
+            0, "", "went", text_of(words, doing.first, doing.end, text), (0, 0),
+            (words[doing.first].start, words[doing.end - 1].end), (0, 0), frame="en:taken",
+        )
+    if words[phrase.end].text not in _WHERETO:
+        return
+    place = phrase_at(words, phrase.end + 1)
+    for kind, predicate in _WHERETO[words[phrase.end].text]:
+        if place is None or place.owner or not KINDS[kind](words, place):
+            continue
+        whole = _completed(words, place, "trip")
+        if whole.end == place.end and is_empty(words, place, "go", kind):
+            return
+        yield Draft(
+            0, "", predicate, text_of(words, whole.first, whole.end, text), (0, 0),
+            (words[whole.first].start, words[whole.end - 1].end), (0, 0), frame="en:taken",
+        )
+        return
 
 
 def _best_of_all(
@@ -158,6 +190,10 @@ def _job(words: Sequence[Word], phrase: Phrase, group: Group, text: str) -> list
 
 def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
     """Whether a bare noun is only liked as a relative clause has it: "people who shout"."""
+    if phrase.end + 1 < len(words) and words[phrase.end].text == "like" and (
+        words[phrase.end + 1].text in ("this", "that", "these", "those")
+    ):
+        return True
     return phrase.end - phrase.first == 1 and not phrase.article and phrase.end < len(words) and (
         words[phrase.end].text in words_of.RELATIVES - {"when", "where", "while", "how", "why"})
 
@@ -190,6 +226,17 @@ def _completed(words: Sequence[Word], phrase: Phrase, kind: str) -> Phrase:
     return phrase._replace(first=first, end=end)
 
 
+def _named(words: Sequence[Word], phrase: Phrase) -> Phrase:
+    """A phrase, or the name that follows it between commas: "this woman, Jean, who ..."."""
+    at = phrase.end
+    if phrase.article in ('"', "") or words[at - 1].capital or at + 2 >= len(words) or (
+        words[at].text != "," or not words[at + 1].capital or words[at + 1].text == "i"
+        or words[at + 2].text != "," or words[at - 1].text.endswith("s")
+    ):
+        return phrase
+    return Phrase(at + 1, at + 1, at + 2, 0, "")
+
+
 def _object_text(words: Sequence[Word], phrase: Phrase, text: str) -> str:
     body = text_of(words, phrase.first, phrase.end, text)
     return f"my {body}" if phrase.owner == 1 and len(body) < 3 else body
@@ -203,57 +250,10 @@ def object_at(words: Sequence[Word], at: int, kind: str) -> Phrase | None:
     if kind == "skill" and at + 1 < len(words) and words[at].text == "how" and (
         words[at + 1].text == "to"
     ):
-        return _gerund_at(words, at + 1)  # "how to play the flute"
-    if kind in _DONE and at < len(words) and (words[at].text == "to" or _is_gerund(words, at)):
-        return _gerund_at(words, at)
+        return gerund_at(words, at + 1)  # "how to play the flute"
+    if kind in _DONE and at < len(words) and (words[at].text == "to" or is_gerund(words, at)):
+        return gerund_at(words, at)
     return phrase_at(words, at)
-
-
-def _is_gerund(words: Sequence[Word], at: int) -> bool:
-    text = words[at].text if at < len(words) else ""
-    return len(text) > 4 and text.endswith("ing") and text not in (
-        "king", "string", "spring", "thing", "something", "morning", "evening", "wedding")
-
-
-def _gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
-    """What one likes to do: "reading novels", "to paint"."""
-    verb = at + (words[at].text == "to")
-    if verb >= len(words) or words[verb].text in words_of.STOPS - {"being"}:
-        return None
-    if words[verb].text in _NO_DOINGS and not (
-        words[verb].text == "being" and verb + 1 < len(words) and words[verb + 1].text == "a"
-    ):
-        return None
-    end = verb + 1
-    if end < len(words) and words[end].text in ("more", "less"):
-        return None
-    moved = end < len(words) and words[end].text in _PARTICLES
-    end += moved
-    inner = quote_at(words, end) or phrase_at(words, end)
-    if inner is not None and words[inner.end - 1].text in words_of.UNITS:
-        inner = None  # "surfing five years ago"
-    elif inner is not None and words[end].text not in words_of.TIMES:
-        if inner.owner == 2 or words[inner.end - 1].text in words_of.VAGUE:
-            return None
-        end = inner.end + (inner.article == '"')
-        if inner.article in ("a", "an") and _is_modifier(words, end):
-            return None
-    elif end < len(words) and words[end].text in words_of.PRONOUNS:
-        return None
-    placed = end < len(words) and words[end].text in _WITH_DOINGS
-    if placed:
-        inner = phrase_at(words, end + 1)
-        if inner is not None and inner.owner != 2 and inner.end - verb <= 7 and (
-            words[inner.end - 1].text not in words_of.VAGUE
-        ):
-            end = inner.end
-        elif end == verb + 1 or moved:
-            return None
-    if (end == verb + 1 and words[verb].text in _EMPTY_DOINGS) or (end == verb + 2 and moved and (
-        words[verb].text in _EMPTY_DOINGS
-    )):
-        return None
-    return Phrase(at, at, end, 0, "")
 
 
 def _is_closed(words: Sequence[Word], at: int) -> bool:
@@ -273,29 +273,17 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
     if phrase.article == '"':
         return [phrase]
     alone = phrase.end - phrase.first == 1
-    if alone and (phrase.article in ("a", "an", "the") or phrase.owner) and _is_modifier(
+    if alone and (phrase.article in ("a", "an", "the") or phrase.owner) and is_modifier(
         words, phrase.end
     ):
         return []
     more = list(_joined(words, phrase, kind)) if kind != "made" else []
     if len(more) == 1 and alone and not phrase.article and not words[phrase.first].capital and (
         more[0].end - more[0].first > 1 and not more[0].article and not more[0].owner
-        and not _is_gerund(words, phrase.first)
+        and not is_gerund(words, phrase.first)
     ):
         return more  # "rock and pop music" begins with no rock
     return [phrase, *more]
-
-
-def _is_modifier(words: Sequence[Word], at: int) -> bool:
-    """Whether "and" or a comma goes on with another adjective: "a red and blue shirt"."""
-    if at + 1 >= len(words) or words[at].text not in ("and", ",", "but"):
-        return False
-    after = words[at + 1].text
-    verb = FORMS[after].names if after in FORMS else frozenset()
-    if not verb <= ({"participle"} if words[at].text == "and" else {"ing", "participle"}):
-        return False
-    return after not in words_of.STOPS and words[at + 1].kind == "word" and (
-        after not in words_of.UNITS and not words[at + 1].capital)
 
 
 def _joined(words: Sequence[Word], phrase: Phrase, kind: str) -> Iterator[Phrase]:
@@ -310,9 +298,9 @@ def _joined(words: Sequence[Word], phrase: Phrase, kind: str) -> Iterator[Phrase
         next_one = object_at(words, at, kind)
         if next_one is None or next_one.article == '"' or not KINDS[kind](words, next_one):
             break
-        if _is_gerund(words, phrase.first) != _is_gerund(words, at) or (
+        if is_gerund(words, phrase.first) != is_gerund(words, at) or (
             next_one.end - next_one.first > 3
-            or (words[next_one.first].text in FORMS and not _is_gerund(words, next_one.first))
+            or (words[next_one.first].text in FORMS and not is_gerund(words, next_one.first))
         ):
             break
         if next_one.end < len(words) and _goes_on(words[next_one.end]):

@@ -22,7 +22,8 @@ from spector.language.frames.statement import Place
 from spector.language.frames.values import is_date
 
 __all__ = [
-    "MONTHS", "Slot", "Value", "is_person", "number_at", "slot_at", "subject_name", "value_at",
+    "MONTHS", "Slot", "Value", "is_age", "is_person", "number_at", "slot_at", "subject_name",
+    "value_at",
 ]
 
 #: say nothing about which slot is meant
@@ -293,3 +294,14 @@ def _solid(words: Sequence[Word], phrase: Phrase) -> bool:
         return True
     return phrase.article == '"' or last.kind in ("number", "mail", "link") or (
         last.capital or any(map(str.isdigit, last.text)))
+
+
+def is_age(words: Sequence[Word], at: int) -> bool:
+    after = words[at + 1] if at + 1 < len(words) else None
+    if after is not None and (after.kind == "suffix" or (after.kind == "sign" and (
+        after.text not in ".,;!)"))):
+        return False
+    if words[at].text in words_of.NUMBERS:
+        return at + 1 < len(words) and words[at + 1].text in ("years", "year")
+    return words[at].kind == "number" and words[at].text.isdecimal() and (
+        0 < int(words[at].text[:4]) < 120)

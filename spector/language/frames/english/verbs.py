@@ -89,8 +89,8 @@ joined        | participate compete        | in       | event   | past
 joined        | sign-up enroll register    | for      | event   | past
 bought        | buy purchase order         | -        | thing   | past
 bought        | pick-up                    | -        | counted | past
-adopted       | adopt rescue               | -        | counted | past
-received      | receive                    | -        | counted | past
+adopted       | adopt rescue               | -        | several | past
+received      | receive                    | -        | several | past
 got           | get                        | -        | owned   | past
 got           | get                        | -        | gotten  | past
 went          | go                         | -        | activity | past
@@ -98,14 +98,14 @@ goes          | go                         | -        | activity |
 does          | do                         | -        | activity | now
 ran           | run                        | -        | event   | past
 tried         | try                        | -        | trial   | past
-saw           | see                        | -        | counted | past
+saw           | see                        | -        | several | past
 celebrated    | celebrate                  | -        | counted | past
-passed        | pass fail                  | -        | course  | past
+passed        | pass                       | -        | course  | past
+failed        | fail                       | -        | course  | past
 works_on      | work                       | on       | counted |
 learns        | learn                      | -        | skill   | now
 goes_to       | go                         | to       | gone-to | now
 lives_near    | live                       | near     | thing   |
-got           | get                        | -        | happened | past
 takes         | take                       | -        | course  | now
 raised        | raise                      | -        | made    | past
 donated       | donate                     | -        | counted | past
@@ -149,16 +149,16 @@ rides         | ride                       | -        | habit   |
 follows       | follow                     | -        | habit   | now
 wears         | wear                       | -        | habit   | now
 trains        | train walk                 | -        | pet     |
-restored      | restore repair fix renovate refurbish | - | counted | past
+restored      | restore repair fix renovate refurbish | - | several | past
 mentors       | mentor tutor               | -        | counted |
-earned        | earn                       | -        | counted | past
+earned        | earn                       | -        | several | past
 led           | lead                       | -        | event   | past
 chose         | choose pick select         | -        | counted | past
 chose         | go                         | with     | used    | past
 chose         | decide settle              | on       | used    | past
 taught        | teach                      | -        | event   | past
 got_into      | get                        | into     | liked   |
-caught        | catch                      | -        | counted | past
+caught        | catch                      | -        | several | past
 helped_with   | help                       | with     | counted | past
 performed_at  | perform                    | at       | event   | past
 spent_time_in | stay                       | in       | name    | past
@@ -170,20 +170,23 @@ spent_time_in | stay                       | in       | name    | past
     tackle taste test throw trade translate upload wash witness break borrow bring pitch tour \
     assist defeat download edit grill inherit lease manage master mow nominate obtain \
     oversee polish prepare rebuild recycle redecorate remodel repaint reserve revise roast sample \
-    sponsor stitch supervise survive unpack weave overcome restart | - | counted | past
+    reduce retake brainstorm customize tweak unlock carve weld configure debug refactor deploy \
+    evaluate examine inspect embroider crochet distill exchange declutter prune vaccinate neuter \
+    rehearse choreograph proofread illustrate fundraise moderate navigate \
+    sponsor stitch supervise survive unpack weave overcome restart | - | several | past
 * | trim fly host run write draw hold spend pet feed | - | counted | past
-broke         | break injure hurt sprain   | -        | owned   | past
+broke         | break injure hurt sprain twist tear fracture dislocate | -        | owned   | past
 quit          | quit leave                 | -        | owned   | past
 performed     | perform                    | -        | counted | past
 bought        | purchase                   | -        | thing   | past
 released      | release                    | -        | counted | past
 directed      | direct                     | -        | work    | past
 invented      | invent                     | -        | thing   | past
-discovered    | discover                   | -        | counted | past
+discovered    | discover                   | -        | several | past
 went_to       | go                         | to       | gone-to    | past
 did           | do                         | -        | counted | past
 helped        | help                       | -        | counted | past
-met           | meet                       | -        | counted | past
+met           | meet                       | -        | several | past
 talked_to     | talk speak                 | to with  | counted | past
 gave          | give                       | -        | speech  | past
 checked_out   | check-out                  | -        | counted | past
@@ -207,9 +210,23 @@ lives_with    | live                       | with     | counted |
 wants         | want                       | -        | counted | now
 admires       | admire                     | -        | counted | now
 manages       | manage supervise           | -        | counted | now
-misses        | miss                       | -        | counted | now
+misses        | miss                       | -        | considered | now
 recommends    | recommend                  | -        | work    | now
 believes_in   | believe                    | in       | liked   | now
+considers     | consider                   | -        | considered | now
+considers     | think                      | about of | doing   | now
+plans         | plan                       | -        | counted | now
+did           | do                         | -        | activity | past
+volunteers_as | volunteer                  | as       | role    |
+helped_with   | help-out                   | with     | counted | past
+plans         | plan                       | on       | doing   | now
+collaborates_with | collaborate team-up partner | with | org     |
+drove_through | drive                      | through  | name    | past
+travels_through | travel                   | through  | name    |
+runs_for      | run                        | for      | field   | now
+writes_about  | write                      | about    | interest | now
+went_for      | go                         | for      | counted | past
+organized     | put-together               | -        | counted | past
 signed_up_for | sign-up                    | for      | event   | past
 volunteered_at | volunteer                 | at       | org     | past
 """
@@ -253,6 +270,7 @@ cook cooks cooked cooked cooking | design designs designed designed designing
 overcome overcomes overcame overcome overcoming | oversee oversees oversaw overseen overseeing
 weave weaves wove woven weaving | rebuild rebuilds rebuilt rebuilt rebuilding
 mow mows mowed mown mowing
+put puts put put putting
 happen happens happened happened happening
 """
 
@@ -260,7 +278,9 @@ happen happens happened happened happening
 PHRASAL: Final = {("grow", "up"): "grow-up", ("sign", "up"): "sign-up", ("pick", "up"): "pick-up",
                   ("set", "up"): "set-up", ("check", "out"): "check-out", ("try", "out"): "try-out",
                    ("get", "back"): "get-back", ("look", "forward"): "look-forward",
-                  ("come", "back"): "come-back"}
+                  ("come", "back"): "come-back", ("help", "out"): "help-out",
+                  ("team", "up"): "team-up",
+                  ("put", "together"): "put-together"}
 
 
 class Form(NamedTuple):
@@ -307,7 +327,9 @@ def _past_of(verb: str) -> str:
 
 def third_of(verb: str) -> str:
     """The third person of a verb, which names what goes on now."""
-    return _irregular().get(verb, _regular(verb))[0]
+    base, _, particle = verb.partition("-")
+    third = _irregular().get(base, _regular(base))[0]
+    return f"{third}_{particle}" if particle else third
 
 
 def _forms() -> dict[str, Form]:
