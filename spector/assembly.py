@@ -44,6 +44,7 @@ from spector.providers import (
     ImportanceScorer,
     Summarizer,
     embedded,
+    own_extractor,
     resolve,
     resolve_extractor,
     resolve_llm,
@@ -246,7 +247,8 @@ def _make_parts(
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
         forgetting=Forgetting(listing, finder, forgetter, keeper), knowledge=knowledge,
         extractor=extractor, promoter=promoter, worker=worker,
-        observing=_observe_part(context, series, searcher, changer, sessions, chat, updater),
+        observing=_observe_part(
+            context, series, searcher, changer, sessions, chat, updater, fact_extractor),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
@@ -264,14 +266,14 @@ def _writer(
 
 def _observe_part(
     context: WriteContext, series: SeriesWriter, searcher: Searcher, changer: Changer,
-    sessions: Sessions, chat: ChatModel | None, updater: Updater,
+    sessions: Sessions, chat: ChatModel | None, updater: Updater, extractor: FactExtractor | None,
 ) -> Observing:
     return Observing(ObserveParts(
         series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
         session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
         embedder=context.embedder, scorer=context.importance, clock=context.clock,
-        config=context.config, chat=chat,
-        updating=lambda each, changes: updater.update(each, changes, None, ANYBODY),
+        config=context.config, chat=chat, updating=updater.merge,
+        extractor=own_extractor(extractor),
     ))  # fmt: skip
 
 

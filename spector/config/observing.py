@@ -52,6 +52,10 @@ class ObserveConfig(Section):
     markdown_lines: Count = 5
     #: a message with a greater share of characters in code blocks is code
     code_share: Share = 0.5
+    #: a list or code passes with as many words of prose beside it; 0: never
+    prose_words: Whole = 30
+    #: a message that only asks passes with as many words of content; 0: never
+    question_words: Whole = 6
     #: a message with more emoji is not stored
     max_emoji: Whole = 3
     #: least number of entities, facts, times and corrections in a message

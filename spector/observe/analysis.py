@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.errors import LLMError
+from spector.errors import LLMError, StoreClosedError
 from spector.knowledge import entity_uri
-from spector.knowledge.reading import Reading, names_in, read_text
+from spector.knowledge.reading import Reading, names_in, read_text, statement_of
 from spector.language.emotion import emotion_in, load_head
 from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement
@@ -42,6 +42,8 @@ from spector.observe.resolving import (
     to_name,
     without_questions,
 )
+from spector.process import elsewhere
+from spector.providers import FactExtractor
 from spector.records import Density, Reference
 
 __all__ = ["Analyst"]
@@ -69,12 +71,15 @@ class Analyst:
     Args:
         vectors: the embedder, for heads that were trained on it.
         models: takes messages apart in place of the rules.
+        extractor: the caller's own, which reads statements in place of the frames.
     """
 
     def __init__(
-        self, config: ObserveConfig, vectors: Any = None, models: Models | None = None
+        self, config: ObserveConfig, vectors: Any = None, models: Models | None = None,
+        extractor: FactExtractor | None = None,
     ) -> None:
         self._config = config
+        self._extractor = extractor
         self._vectors = vectors
         self._models = models
 
@@ -115,6 +120,8 @@ class Analyst:
         self._describe(out, single_valued, statements)
         if out.filter is None or passes:
             out.filter = None
+            if statements is None:
+                statements = self._stated(out, single_valued)
             out.units = self._units(out, known, single_valued, statements)
         if referents is not None:
             out.referents = known.after(message.text, speaker=message.speaker)
@@ -152,7 +159,8 @@ class Analyst:
         found = filter_of(
             text, min_chars=config.min_chars, max_chars=config.max_chars,
             markdown_lines=config.markdown_lines, code_share=config.code_share,
-            max_emoji=config.max_emoji,
+            max_emoji=config.max_emoji, prose_words=config.prose_words,
+            question_words=config.question_words,
         )
         if found == "length" and config.on_long == "split" and len(text) >= config.max_chars:
             found = None
@@ -176,7 +184,10 @@ class Analyst:
         out.category = self._category(found.kind, message.text, out.event_ms, reading)
         out.emotion = emotion_in(message.text, exclamation=config.exclamation)
         out.alarm, out.is_hedged = alarm_of(message.text), is_hedged(message.text)
-        counted = density_of(message.text, entities=len(named), statements=len(reading.facts))
+        counted = density_of(
+            message.text, entities=len(named), statements=len(reading.facts),
+            question_words=config.question_words,
+        )
         extra = _OF_EPISODE if message.episode is not None else 0
         out.density = Density(
             counted.entities, counted.facts + extra, counted.temporal, counted.corrections
@@ -211,6 +222,23 @@ class Analyst:
             made += [self._unit(out, each, single_valued, own) for each in formed]
             known = known.after(part, speaker=message.speaker)
         return made or [self._unit(out, _whole(message.text), single_valued, ())]
+
+    def _stated(self, out: Analysis, single: Collection[str]) -> list[Statement] | None:
+        """What the caller's extractor reads in a message; None where there is none, or it failed.
+
+        It is not asked about orders to a model: what it says would be kept as known.
+        """
+        extractor, text = self._extractor, out.message.text
+        if extractor is None or out.quarantined or out.message.is_call:
+            return None
+        try:
+            found = elsewhere(extractor.extract, text)
+            return [statement_of(each, text, single) for each in found]
+        except StoreClosedError:
+            raise
+        except Exception:  # any model may fail in any way: the rules decide, and it is reported
+            out.fallbacks.append("facts")
+            return None
 
     def _by_model(self, out: Analysis) -> FormedByModel | None:
         """What the model makes of a message; None where there is none, or it failed."""

@@ -12,14 +12,7 @@ from typing import Any, Final
 
 from spector.clock import from_ms
 from spector.config import Config
-from spector.knowledge import (
-    Changes,
-    KnowledgeReader,
-    New,
-    edge_row,
-    encode,
-    plan_mentions,
-)
+from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode
 from spector.knowledge.reading import plan_reading
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
@@ -41,9 +34,9 @@ from spector.records import (
     complete,
     details_of,
 )
-from spector.write import Series
+from spector.write import Change, Series
 
-__all__ = ["Committer", "UpdateNeeded"]
+__all__ = ["Committer", "UpdateNeeded", "observed_of", "put_details", "strengthened"]
 
 _STEP: Final = 0.05
 
@@ -146,7 +139,7 @@ class Committer:
         before = self._rater.rate(job, candidates, decision)
         if config.gate:
             incoming = replace(job.unit.incoming, importance=before.composite)
-            decision = decide(incoming, candidates, config)
+            decision = decide(incoming, candidates, config, sample=job.sample)
         else:
             decision = Decision(rule="no gate")
         if decision.action == "update" and decision.nearest in job.outside.merged:
@@ -163,17 +156,6 @@ class Committer:
         )
 
     # -- writing -----------------------------------------------------------------------------------
-
-    def describe(self, job: Job, record: MemoryRecord, decision: Decision, done: Done) -> None:
-        """The rows beside a memory that has got new words, and one more use of it."""
-        self._details(job, record, decision, done)
-        changes = Changes()
-        plan_mentions(
-            self._series.reader, changes, record.user_id or "", record.id,
-            job.unit.reading.mentions,
-        )
-        self._series.put(changes)
-        self._series.change(record.id, self._strengthening)
 
     def _create(
         self, job: Job, candidates: Sequence[Candidate], decision: Decision, done: Done
@@ -210,23 +192,10 @@ class Committer:
 
     def _details(self, job: Job, record: MemoryRecord, decision: Decision, done: Done) -> None:
         """The rows beside the memory: how it was observed, and the details of its episode."""
-        analysis, unit, weight = job.analysis, job.unit, done.unit.importance
-        observed: dict[str, Any] = {
-            "write_source": "observer", "data_source": analysis.message.data_source,
-            "kind": analysis.kind, "emotion": analysis.emotion.category,
-            "class_confidence": analysis.class_confidence or None, "novelty": weight.novelty,
-            "arousal_channel": weight.arousal, "reward": weight.reward,
-            "attention": weight.attention, "boost": weight.boost, "decision": decision.action,
-            "likeness": decision.likeness, "nearest_id": decision.nearest,
-            "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
-            "foresight_until_ms": unit.valid_until_ms,
-        }  # fmt: skip
+        observed = observed_of(job, decision, done)
         complete(record, details_of({"observed": observed}), None)
         changes = Changes()
-        changes.put("payload", id=record.id, sort="observed", json=encode("observed", observed))
-        if analysis.message.episode is not None:
-            episode = encode("episode", analysis.message.episode.to_dict())
-            changes.put("payload", id=record.id, sort="episode", json=episode)
+        put_details(changes, job, record.id, observed)
         self._series.put(changes)
 
     def _state(
@@ -324,9 +293,7 @@ class Committer:
         done.unit = replace(done.unit, tagged=tagged)
 
     def _strengthening(self, header: Any, record: MemoryRecord) -> bool:
-        """A use that helped, which wakes a dormant memory."""
-        header["flags"] = int(header["flags"]) & ~int(Flag.DORMANT)
-        return bool(self._reinforce(header, record))
+        return strengthened(self._reinforce, header, record)
 
 
 #: memories that a new one is compared with for relations
@@ -378,3 +345,35 @@ def _growing(factor: float, most: float) -> Any:
 
 def _moment(ms: int | None) -> Any:
     return None if ms is None else from_ms(ms)
+
+
+def observed_of(job: Job, decision: Decision, done: Done) -> dict[str, Any]:
+    """How a statement was observed, as it is kept beside its memory."""
+    analysis, unit, weight = job.analysis, job.unit, done.unit.importance
+    observed: dict[str, Any] = {
+        "write_source": "observer", "data_source": analysis.message.data_source,
+        "kind": analysis.kind, "emotion": analysis.emotion.category,
+        "class_confidence": analysis.class_confidence or None, "novelty": weight.novelty,
+        "arousal_channel": weight.arousal, "reward": weight.reward,
+        "attention": weight.attention, "boost": weight.boost, "decision": decision.action,
+        "likeness": decision.likeness, "nearest_id": decision.nearest,
+        "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
+        "foresight_until_ms": unit.valid_until_ms,
+    }  # fmt: skip
+    return observed
+
+
+def put_details(
+    changes: Changes, job: Job, memory: int, observed: dict[str, Any]
+) -> None:
+    """Put how a memory was observed, and the details of its episode."""
+    changes.put("payload", id=memory, sort="observed", json=encode("observed", observed))
+    if job.analysis.message.episode is not None:
+        episode = encode("episode", job.analysis.message.episode.to_dict())
+        changes.put("payload", id=memory, sort="episode", json=episode)
+
+
+def strengthened(reinforce: Change, header: Any, record: MemoryRecord) -> bool:
+    """A use that helped, which wakes a dormant memory."""
+    header["flags"] = int(header["flags"]) & ~int(Flag.DORMANT)
+    return bool(reinforce(header, record))

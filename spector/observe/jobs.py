@@ -9,6 +9,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.clock import from_ms
+from spector.config import Config
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading
 from spector.language.formation import Referents
@@ -18,7 +20,8 @@ from spector.observe.messages import Message
 from spector.records import Density, Emotion, MemoryRecord, Note, ObservedUnit, Reference
 from spector.write import Ready
 
-__all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit"]
+__all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit", "facts_of",
+    "fields_of"]
 
 #: trust in an origin
 _TRUST: Final = {
@@ -121,6 +124,37 @@ class Outside:
     merged: dict[int, str] = field(default_factory=dict)
 
 
+def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:
+    """Text and fields of ``remember`` of a statement."""
+    message = analysis.message
+    fields: dict[str, Any] = {
+        "confidence": analysis.class_confidence if config.observe.confidence == "class"
+        else analysis.confidence,
+        "valence": analysis.emotion.valence, "arousal": analysis.emotion.arousal,
+        **{name: value for name, value in message.fields.items() if value is not None},
+        "category": unit.category,
+    }  # fmt: skip
+    if message.role is not None:
+        fields["role"] = message.role
+    if unit.valid_until_ms is not None and "valid_until" not in fields:
+        fields["valid_until"] = from_ms(unit.valid_until_ms)
+    return unit.text, fields
+
+
+def facts_of(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]:
+    """Texts and fields of the facts that a statement states."""
+    message = analysis.message
+    given = message.fields
+    fields: dict[str, Any] = {
+        "tier": "semantic", "category": Category.FACT, "confidence": analysis.confidence,
+        "user_id": given.get("user_id"), "agent_id": given.get("agent_id"),
+        "event_time": given.get("event_time"),
+        "role": None if message.data_source == "user_message" else message.role,
+    }  # fmt: skip
+    kept = {name: value for name, value in fields.items() if value is not None}
+    return [(each.text, kept) for each in unit.reading.facts]
+
+
 @dataclass(slots=True, kw_only=True)
 class Job:
     """A statement that is about to become a memory, and what is known of it."""
@@ -132,6 +166,8 @@ class Job:
     facts: Sequence[Ready] = ()
     #: memories that it may concern, of the moment before the commit
     candidates: Sequence[Candidate] = ()
+    #: likeness of the user's memories, ascending, for bands of a calibrated scale
+    sample: Sequence[float] = ()
     session: SessionMemory | None = None
     entry_id: str | None = None
     is_forced: bool = False

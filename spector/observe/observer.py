@@ -8,21 +8,27 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from spector.clock import Clock, from_ms
+from spector.clock import Clock
 from spector.config import Config
 from spector.errors import LLMError
+from spector.knowledge import Changes, KnowledgeReader, plan_mentions
 from spector.language.formation import Referents
-from spector.layout import Category
 from spector.observe.analysis import Analyst
-from spector.observe.committing import Committer, UpdateNeeded
+from spector.observe.committing import (
+    Committer,
+    UpdateNeeded,
+    observed_of,
+    put_details,
+    strengthened,
+)
 from spector.observe.gate import Comparer, Decision, decide
-from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit
+from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit, facts_of, fields_of
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.rating import Rater
 from spector.observe.relating import causal_edges, followed
 from spector.records import MemoryRecord, ObservedUnit, ObserveResult
-from spector.write import Change, ChangedError, Series, SeriesWriter
+from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
 
 __all__ = ["Observer", "Options"]
 
@@ -33,6 +39,7 @@ _ATTEMPTS: Final = 3
 #: facts fade half as fast as texts (UCMA)
 _FACT_GROWTH: Final = 2.0
 _entries = itertools.count(1)
+Updating = Callable[[int, dict[str, Any], Beside], MemoryRecord]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +71,13 @@ class Observer:
 
     Args:
         reinforcing: the change of a memory that helped.
-        updating: gives a memory, by its id, other words, importance and tags.
+        updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
     def __init__(
         self, *, series: SeriesWriter, comparer: Comparer, analyst: Analyst, rater: Rater,
         reinforcing: Callable[[bool], Change], clock: Clock, config: Config,
-        updating: Callable[[int, dict[str, Any]], MemoryRecord], models: Models | None = None,
+        updating: Updating, models: Models | None = None,
     ) -> None:
         self._updating = updating
         self._models = models
@@ -140,13 +147,13 @@ class Observer:
     def _prepare(self, works: Sequence[Work], options: Options) -> None:
         """Drafts and vectors of all statements and their facts, embedded in one call."""
         units = [(work, unit) for work in works for unit in work.analysis.units]
-        items = [_fields(work.analysis, unit, self._config) for work, unit in units]
+        items = [fields_of(work.analysis, unit, self._config) for work, unit in units]
         drafts = self._series.drafts(items)
         for (work, _), draft in zip(units, drafts, strict=True):
             draft.quarantined = work.analysis.quarantined
         self._series.speakers(drafts)
         facts = [
-            self._series.drafts(_facts(work.analysis, unit)) if not work.analysis.quarantined
+            self._series.drafts(facts_of(work.analysis, unit)) if not work.analysis.quarantined
             else [] for work, unit in units
         ]
         for each in itertools.chain.from_iterable(facts):
@@ -175,6 +182,7 @@ class Observer:
                         job.unit.incoming, job.ready.vector, user_id=job.user_id, now_ms=now_ms,
                         single_valued=single,
                     )
+                    job.sample = self._comparer.sample(job.user_id, now_ms)
 
     # -- the commit --------------------------------------------------------------------------------
 
@@ -214,7 +222,9 @@ class Observer:
     def _ask_about(self, work: Work, job: Job) -> None:
         models, observe = self._models, self._config.observe
         assert models is not None, "there is something to ask"
-        decision = decide(job.unit.incoming, job.candidates, observe) if observe.gate else None
+        decision = None
+        if observe.gate:
+            decision = decide(job.unit.incoming, job.candidates, observe, sample=job.sample)
         if decision is not None and decision.action in ("reinforce", "skip"):
             return
         weight = self._rater.rate(job, job.candidates, decision or Decision()).composite
@@ -260,17 +270,22 @@ class Observer:
         if options.dry_run:
             return done
         old = next(each.record for each in job.candidates if each.id == decision.nearest)
-        record = self._updating(decision.nearest, {
+        reinforce, observed = self._reinforcing(True), observed_of(job, decision, done)
+
+        def rows(reader: KnowledgeReader) -> Changes:
+            changes = Changes()
+            put_details(changes, job, old.id, observed)
+            mentions = job.unit.reading.mentions
+            plan_mentions(reader, changes, old.user_id or "", old.id, mentions)
+            return changes
+
+        record = self._updating(old.id, {
             "text": decision.merged,
             "importance": max(old.importance, done.unit.importance.composite),
             "tags": [*dict.fromkeys((*old.tags, *job.ready.draft.tags))] or None,
-        })  # fmt: skip
-
-        def describe(series: Series) -> MemoryRecord:
-            self._committer(series, options).describe(job, record, decision, done)
-            return series.living([record.id])[record.id]
-
-        done.unit = replace(done.unit, record=self._series.commit(describe), text=decision.merged)
+        }, Beside(lambda header: strengthened(reinforce, header, old), rows))  # fmt: skip
+        done.unit = replace(done.unit, record=record, text=decision.merged)
+        done.reason = "merged"
         return done
 
     def _committer(self, series: Series, options: Options) -> Committer:
@@ -337,37 +352,6 @@ class Observer:
                 session.note_skipped(job.unit.text, done.unit.importance.composite)
         if ids:
             session.previous = tuple(ids)
-
-
-def _fields(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:
-    """Text and fields of ``remember`` of a statement."""
-    message = analysis.message
-    fields: dict[str, Any] = {
-        "confidence": analysis.class_confidence if config.observe.confidence == "class"
-        else analysis.confidence,
-        "valence": analysis.emotion.valence, "arousal": analysis.emotion.arousal,
-        **{name: value for name, value in message.fields.items() if value is not None},
-        "category": unit.category,
-    }  # fmt: skip
-    if message.role is not None:
-        fields["role"] = message.role
-    if unit.valid_until_ms is not None and "valid_until" not in fields:
-        fields["valid_until"] = from_ms(unit.valid_until_ms)
-    return unit.text, fields
-
-
-def _facts(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]:
-    """Texts and fields of the facts that a statement states."""
-    message = analysis.message
-    given = message.fields
-    fields: dict[str, Any] = {
-        "tier": "semantic", "category": Category.FACT, "confidence": analysis.confidence,
-        "user_id": given.get("user_id"), "agent_id": given.get("agent_id"),
-        "event_time": given.get("event_time"),
-        "role": None if message.data_source == "user_message" else message.role,
-    }  # fmt: skip
-    kept = {name: value for name, value in fields.items() if value is not None}
-    return [(each.text, kept) for each in unit.reading.facts]
 
 
 def _span(unit: Unit, text: str) -> tuple[int, int]:

@@ -16,10 +16,10 @@ from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
 from spector.process import each_elsewhere, elsewhere
-from spector.providers import ChatModel, Embedder, ImportanceScorer
+from spector.providers import ChatModel, Embedder, FactExtractor, ImportanceScorer
 from spector.records import Episode, MemoryRecord, ObserveResult
 from spector.search import Neighbours
-from spector.write import Change, Draft, SeriesWriter
+from spector.write import Beside, Change, Draft, SeriesWriter
 
 if TYPE_CHECKING:
     from spector.observe.jobs import SessionMemory
@@ -40,11 +40,12 @@ class ObserveParts:
     series: SeriesWriter
     neighbours: Neighbours
     reinforcing: Callable[[bool], Change]
-    updating: Callable[[int, dict[str, Any]], MemoryRecord]
+    updating: Callable[[int, dict[str, Any], Beside], MemoryRecord]
     session: FindSession
     embedder: Embedder | None
     scorer: ImportanceScorer | None
     chat: ChatModel | None
+    extractor: FactExtractor | None
     clock: Clock
     config: Config
 
@@ -142,7 +143,7 @@ class Observing:
                 models = asked.Models(parts.chat, rates=config.llm.importance)
             made: Observer = stages.Observer(
                 series=parts.series, comparer=gate.Comparer(parts.neighbours, config.observe),
-                analyst=stages.Analyst(config.observe, parts.embedder, models),
+                analyst=stages.Analyst(config.observe, parts.embedder, models, parts.extractor),
                 rater=stages.Rater(
                     config.observe, None if parts.scorer is None else self._score
                 ),

@@ -43,6 +43,7 @@ __all__ = [
     "TokenCounter",
     "embedded",
     "estimated_tokens",
+    "own_extractor",
     "quoted",
     "resolve",
     "resolve_extractor",
@@ -117,6 +118,11 @@ def resolve_extractor(
             )
         return extractor
     return None if llm is None else LLMFactExtractor(llm)
+
+
+def own_extractor(extractor: FactExtractor | None) -> FactExtractor | None:
+    """An extractor that a caller gave; the one over the chat model is none of his."""
+    return None if isinstance(extractor, LLMFactExtractor) else extractor
 
 
 def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:

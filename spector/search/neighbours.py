@@ -42,6 +42,8 @@ TIERS: Final = ("episodic", "semantic")
 _MOST_TERMS: Final = 48
 #: memories by words that are looked at until enough pass the filters
 _BY_WORDS: Final = 64
+#: memories whose places are looked up together
+_AT_ONCE: Final = 512
 #: facts of one slot that are looked at, the newest
 _OF_SLOT: Final = 16
 
@@ -108,6 +110,33 @@ class Neighbours:
         self._searcher.look(request, look)
         return out
 
+    def likeness(self, *, user_id: str | None, now_ms: int, count: int = 200) -> list[float]:
+        """The cosine of each of a user's first memories to the most alike of the others, ascending.
+
+        Args:
+            count: memories that are looked at; the oldest, so that the answer stays as they do.
+        """
+        out: list[float] = []
+
+        def look(plan: Plan, search: ScoreSearch) -> HitList:
+            hits: list[Hit] = []
+            for view in plan.views:
+                for start in range(0, len(view), _AT_ONCE):
+                    if len(hits) >= count:
+                        break
+                    ids = view.ids(np.arange(start, min(start + _AT_ONCE, len(view)))).tolist()
+                    hits += search.hits_of(plan, ids, most=count - len(hits))
+            found = HitList(hits[:count])
+            vectors = np.ascontiguousarray(vectors_of(found)) if found else np.zeros((0, 1))
+            for n, own in enumerate(vectors):
+                alike = _cosines(found, own)
+                others = [each for at, each in enumerate(alike) if at != n and each is not None]
+                if others:
+                    out.append(max(others))
+            return HitList()
+
+        self._searcher.look(_request("", None, user_id, now_ms, count), look)
+        return sorted(out)
 
     def predicates(self) -> frozenset[str]:
         """Predicates that callers registered as having one value at a time."""

@@ -44,7 +44,7 @@ from spector.write.knowledge import (
     unpacked_rows,
 )
 from spector.write.reembed import reembed_store
-from spector.write.replacing import KeyWriter
+from spector.write.replacing import Beside, KeyWriter
 from spector.write.source_models import source_model
 from spector.write.speakers import Speakers
 from spector.write.updating import Updater
@@ -54,6 +54,7 @@ __all__ = [
     "FIELDS",
     "SAME_CONCEPT",
     "ArrivalWriter",
+    "Beside",
     "Change",
     "ChangedError",
     "Changer",

@@ -40,7 +40,7 @@ from spector.write.drafts import (
     with_aliases,
 )
 from spector.write.embedding import vectors_of
-from spector.write.replacing import Ties, ties_of
+from spector.write.replacing import Beside, Ties, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
 from spector.write.speakers import (
@@ -104,7 +104,9 @@ class Updater:
         self._note_writes(1)
         return self._parts.finder.within(record, scope)
 
-    def _update(self, record_id: int, changes: dict[str, Any], scope: Scope) -> MemoryRecord:
+    def _update(
+        self, record_id: int, changes: dict[str, Any], scope: Scope, more: Beside | None = None
+    ) -> MemoryRecord:
         finder, exclusive = self._parts.finder, self._parts.exclusive
         before = finder.get(record_id, scope)
         if before.immutable:
@@ -136,7 +138,13 @@ class Updater:
                     vector = self._vector_after(before, changed, after)
                 if vector is not None:
                     changed["vector"] = draft.vector = parse_vector(vector, self._parts.dim)
-            return self._replace(before.id, changed, draft, scope, earlier=earlier)
+            return self._replace(before.id, changed, draft, scope, earlier=earlier, more=more)
+
+    def merge(self, record_id: int, changes: dict[str, Any], more: Beside) -> MemoryRecord:
+        """Change fields of a memory, its strengths and rows beside it, in one commit."""
+        record = self._update(record_id, changes, ANYBODY, more)
+        self._note_writes(1)
+        return record
 
     def restate(self, record_id: int, text: str, knowledge: Changes) -> None:
         """Bring an item of knowledge to new words and rows, in one commit."""
@@ -202,6 +210,7 @@ class Updater:
     def _replace(
         self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope,
         *, earlier: Mapping[int, str], restated: Changes | None = None,
+        more: Beside | None = None,
     ) -> MemoryRecord:
         """Bring a record to the state of ``draft``; ``changes`` has what the caller gave.
 
@@ -223,7 +232,7 @@ class Updater:
             if "valid_until" in changes:
                 supersede.refuse_new_end(store, row, scope)
             draft.tags = supersede.with_end_of(row, draft.tags)
-            encoded = self._changed_image(store, row, image, changes, draft, tier)
+            encoded = self._changed_image(store, row, image, changes, draft, tier, more)
             moves = indexed_of(draft) != indexed_of(row) or bytes(
                 encoded.images[0, :MUTABLE_OFFSET]
             ) != bytes(verified_image(store, row)[:MUTABLE_OFFSET])
@@ -260,6 +269,8 @@ class Updater:
                 catalog_rows.update_row(tx.connection, row, after)
                 ties.apply(tx, self._writer.claim_ids, self._parts)
                 _follow(tx, after)
+                if more is not None:
+                    more.apply(tx, store, self._writer.claim_ids, self._parts)
                 if words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
             self._parts.note_replaced(row, after)
@@ -268,7 +279,7 @@ class Updater:
 
     def _changed_image(
         self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
-        draft: Draft, tier: TierStore,
+        draft: Draft, tier: TierStore, more: Beside | None,
     ) -> Encoded:
         config = self._parts.config
         if "text" in changes or "vector" in changes:
@@ -298,6 +309,8 @@ class Updater:
             if name in changes:
                 flags = flags | flag if getattr(draft, name) else flags & ~int(flag)
         header["flags"] = flags
+        if more is not None:
+            more.change(header[0])
         return reseal(image, store.uuid)
 
 

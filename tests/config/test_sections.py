@@ -29,7 +29,8 @@ from tests.fakes import FakeEmbedder
 DEFAULTS: dict[str, dict[str, Any]] = {
     "observe": {
         "gate": True, "gate_by": "slots", "min_chars": 1, "max_chars": 5000, "on_long": "skip",
-        "on_injection": "skip", "markdown_lines": 5, "code_share": 0.5, "max_emoji": 3,
+        "on_injection": "skip", "markdown_lines": 5, "code_share": 0.5, "prose_words": 30,
+        "question_words": 6, "max_emoji": 3,
         "min_density": 2, "max_entities": 8, "entity_by": "frame", "max_rewritten_chars": 500,
         "annotate": True, "reference_precision": 0.75, "supersede_precision": 0.97,
         "rewrite": False, "keep_raw": True, "foresight_days": 7, "importance": "channels",
@@ -112,7 +113,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "v9": _BANDS | {
         "observe.min_chars": 11, "observe.rewrite": True, "observe.on_update": "merge",
         "observe.reward_prior": False, "observe.exclamation": 0.2, "observe.confidence": "class",
-        "observe.entity_by": "mention", "knowledge.edges_per_memory": 0, "sleep.order": "v9",
+        "observe.entity_by": "mention", "observe.prose_words": 0, "observe.question_words": 0,
+        "knowledge.edges_per_memory": 0, "sleep.order": "v9",
         "sleep.utility_drift_up": True, "sleep.promote_accesses_utility": 0,
         "sleep.promote_entity_memories": 3, "sleep.promote_entity_sessions": 1,
         "sleep.promote_by_entity": "move", "sleep.cluster_min_importance": 0,
@@ -122,13 +124,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "context_abbreviated": 0.4, "profile": "cognitive",
     },
     "ucma": _BANDS | {
-        "observe.importance": "ucma", "sleep.retention_curve": "ebbinghaus",
+        "observe.importance": "ucma", "observe.question_words": 0,
+        "sleep.retention_curve": "ebbinghaus",
         "sleep.compress_below": "forget", "sleep.forget_max_importance": 1.0,
         "sleep.blast_radius": 1.0, "sleep.forget_action": "forget", "association.expand": True,
         "association.min_similarity": 0.5, "initial_stability_days": 1,
         "stability_by_importance": False, "profile": "ucma",
     },
     "maxim": _BANDS | {
+        "observe.question_words": 0,
         "sleep.promote_entity_memories": 1, "sleep.promote_entity_sessions": 1,
         "sleep.blast_radius": 1.0,
     },

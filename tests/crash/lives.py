@@ -20,6 +20,7 @@ import spector
 from spector.clock import ManualClock
 from spector.layout import FORMAT_VERSION
 from spector.store.core import transaction
+from tests.crash.observing import MERGING, Alike, alike, merges, observations
 from tests.crash.prepared import (
     AFTER,
     BEFORE,
@@ -353,9 +354,29 @@ def _know(scene: Scene) -> None:
         scene.did(name.replace(" ", "-"))
 
 
-def _opened_to_know(folder: str, durability: str = "strict") -> spector.Memory:
+def _observe(scene: Scene) -> None:
+    """Messages that create, supersede, contradict, strengthen, elaborate and capture."""
+    memory = _opened_to_know(scene.folder, scene.durability)
+    scene.begin()
+    for name, do in observations(memory):
+        do()
+        scene.did(name)
+
+
+def _merge(scene: Scene) -> None:
+    """Messages that give memories more words: words and rows change together, or not at all."""
+    memory = _opened_to_know(scene.folder, scene.durability, Alike(), MERGING)
+    scene.begin()
+    for name, do in merges(memory):
+        do()
+        scene.did(name)
+
+
+def _opened_to_know(
+    folder: str, durability: str = "strict", embedder: Any = None, config: Any = TINY
+) -> spector.Memory:
     memory = spector.open(
-        store_in(folder), embedder=Vectors(), config=TINY, clock=ManualClock(NOW),
+        store_in(folder), embedder=embedder or Vectors(), config=config, clock=ManualClock(NOW),
         durability=durability,
     )  # fmt: skip
     opened.append(memory)
@@ -365,6 +386,10 @@ def _opened_to_know(folder: str, durability: str = "strict") -> spector.Memory:
 def _knowing(folder: str) -> None:
     """A store with a model and without any memory."""
     _opened_to_know(folder).close()
+
+
+def _merging(folder: str) -> None:
+    _opened_to_know(folder, embedder=Alike(), config=MERGING).close()
 
 
 def _everything(scene: Scene) -> None:
@@ -412,7 +437,11 @@ def _large(scene: Scene) -> None:
 #: too long to be killed at each call
 HEAVY: dict[str, Life] = {"large": Life(_large, prepared)}
 #: what changes knowledge, killed by tests of its own: it takes much longer than each of the others
-KNOWING: dict[str, Life] = {"know": Life(_know, _knowing)}
+KNOWING: dict[str, Life] = {
+    "know": Life(_know, _knowing),
+    "observe": Life(_observe, _knowing),
+    "merge": Life(_merge, _merging, vector=alike),
+}
 LIVES: dict[str, Life] = {
     "create": Life(_create),
     "open": Life(_reopen, prepared),

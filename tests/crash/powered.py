@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import spector
 from spector.clock import ManualClock
+from tests.crash.observing import MERGING, Alike, merges, observations
 from tests.crash.power import STORE, Recorder, describe, vector
 from tests.crash.prepared import exported_before, legacy, of_format_1, ordered
 from tests.crash.trace import MARK, Call
@@ -236,6 +237,29 @@ def know_relaxed(recorder: Recorder) -> None:
     know(recorder, "relaxed")
 
 
+def observe(recorder: Recorder, durability: str = "strict") -> None:
+    """A conversation: each way in which the gate decides, and a batch."""
+    memory = recorder.open(embedder=Vectors(), durability=durability)
+    for n, (_, do) in enumerate(observations(memory)):
+        do()
+        if n % 4 == 3:
+            memory.checkpoint()
+    recorder.close()
+
+
+def observe_relaxed(recorder: Recorder) -> None:
+    observe(recorder, "relaxed")
+
+
+def merge(recorder: Recorder) -> None:
+    """Messages that give memories more words."""
+    memory = recorder.open(embedder=Alike(), config=MERGING)
+    for _, do in merges(memory):
+        do()
+    memory.compact()
+    recorder.close()
+
+
 def gather(recorder: Recorder, durability: str = "strict") -> None:
     """An import, and a sleep that puts partitions in order; ``gathered`` has made the store."""
     memory = recorder.open(durability=durability)
@@ -254,6 +278,7 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     for each in (
         life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
         reopen, reopen_relaxed, erase, erase_relaxed, gather, know, know_relaxed,
+        observe, observe_relaxed, merge,
     )
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory

@@ -22,7 +22,8 @@ PLAN = {
     "mixed_relaxed": (16, 650, 4), "bulk": (12, 400, 2), "reembed": (16, 500, 2),
     "migrate": (12, 300, 2), "upgrade": (12, 300, 2), "backup": (20, 700, 3),
     "erase": (15, 400, 1), "erase_relaxed": (10, 400, 1), "gather": (10, 300, 1),
-    "know": (6, 500, 2), "know_relaxed": (0, 300, 1),
+    "know": (6, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
+    "observe_relaxed": (0, 300, 1), "merge": (3, 300, 1),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
 KILLED = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash.lives import LIVES
+from tests.crash.lives import KNOWING, LIVES
 from tests.crash.shim import in_shimmed_process
 from tests.proof import seed
 
@@ -24,7 +24,7 @@ def _first(step: int) -> int:
     return found
 
 
-def _kills(proof: Proof, durability: str, **kwargs: Any) -> dict[str, Any]:
+def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[str, Any]:
     found: dict[str, Any] = in_shimmed_process(
         "tests.crash.sweep:kills", durability=durability, **kwargs
     )
@@ -34,6 +34,8 @@ def _kills(proof: Proof, durability: str, **kwargs: Any) -> dict[str, Any]:
         "T1", kill_points=sum(points.values()), workloads=len(points), lost_acknowledged=lost,
         half_visible=len(wrong) - lost, durability=durability, seeds=str(seed(3)),
     )
+    if row:
+        proof(row, kill_points=sum(points.values()), half_visible=len(wrong), seeds=str(seed(3)))
     assert wrong == {}
     return points
 
@@ -63,14 +65,26 @@ def test_kill_at_a_few_calls_that_change_knowledge_leaves_old_or_new(proof: Proo
     assert points["know"] > 0
 
 
+def test_kill_at_a_few_calls_of_observing_leaves_old_or_new(proof: Proof) -> None:
+    """What is observed is there with its facts, ties and strengths, or not at all."""
+    step = 16 * STRIDE
+    points = _kills(
+        proof, "strict", "observing", names=["observe", "merge"],
+        start=_first(step) % 100 + 1, step=step, torn=False,
+    )
+    assert min(points.values()) > 0, points
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
+@pytest.mark.parametrize("life", KNOWING)
 @pytest.mark.parametrize(("durability", "step"), [("strict", 1), ("relaxed", 5)])
 def test_kill_at_every_call_that_changes_knowledge_leaves_old_or_new(
-    proof: Proof, durability: str, step: int
+    proof: Proof, durability: str, step: int, life: str
 ) -> None:
-    points = _kills(proof, durability, names=["know"], step=step, timeout_s=2900)
-    assert points["know"] > 100
+    row = "" if life == "know" else "observing"
+    points = _kills(proof, durability, row, names=[life], step=step, timeout_s=2900)
+    assert points[life] > 100
 
 
 @pytest.mark.slow

@@ -127,6 +127,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
          "spector/write/replacing/placing.py",
          "spector/write/drafts/work.py"), _KEYS,
     ),
+    "spector/write/replacing/beside.py": ("tests/observe/test_switches.py",),
     "spector/write/knowledge/arrivals.py": _JOURNEYS,
     "spector/write/knowledge/commit.py": _KNOWLEDGE,
     "spector/write/knowledge/concepts.py": ("tests/facets/test_extraction.py",),

@@ -59,6 +59,13 @@ ROWS: Final = (
         {"kill_points": 3000},
     ),
     Row(
+        "observing",
+        "What is observed is there with its facts, ties and strengths, or not at all",
+        "SIGKILL at every file system call while messages create, supersede, contradict,"
+        " elaborate, strengthen, capture and merge; power cuts of the same messages are in T3",
+        ("engine",), {"kill_points": 800},
+    ),
+    Row(
         "T2", "A kill during recovery changes nothing",
         "every 97th image of those kills is recovered and killed at every call; each result again"
         " at one call, a different one each time", ("durable",),

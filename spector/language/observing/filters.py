@@ -14,6 +14,7 @@ from spector.language.observing.code import (
     markdown_lines,
     words_of_prose,
 )
+from spector.language.observing.density import QUESTION_WORDS, asks_in_detail
 from spector.language.observing.injection import is_injection, is_system_content
 from spector.language.observing.sentences import parts_of
 
@@ -36,6 +37,7 @@ def filter_of(
     code_share: float = 0.5,
     max_emoji: int = 3,
     prose_words: int = 30,
+    question_words: int = QUESTION_WORDS,
 ) -> str | None:
     """The name of the first filter that stops a message, or None.
 
@@ -47,6 +49,8 @@ def filter_of(
         max_emoji: More emoji than this stop.
         prose_words: A list or code passes with at least so many words of prose beside it; 0 stops
             it whatever stands beside it.
+        question_words: A message that only asks passes with at least so many words of content; 0
+            stops it however much it tells.
     """
     if not min_chars <= len(text.strip()) or len(text) >= max_chars:
         return "length"
@@ -64,7 +68,8 @@ def filter_of(
         return "emoji"
     if not need_gate(text).needed:
         return "small_talk"
-    return _asks_only(text)
+    found = _asks_only(text)
+    return None if found == "question" and asks_in_detail(text, question_words) else found
 
 
 def _has_prose(text: str, least: int) -> bool:

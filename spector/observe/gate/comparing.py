@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,6 +19,9 @@ from spector.search import Neighbour, Neighbours
 
 __all__ = ["Comparer"]
 
+#: memories whose likeness calibrates a scale, and users whose scale is kept
+_SAMPLE: Final = 200
+_USERS: Final = 64
 #: memories that are looked at where bands of likeness decide
 _OF_BANDS: Final = 8
 
@@ -29,6 +32,7 @@ class Comparer:
     def __init__(self, neighbours: Neighbours, config: ObserveConfig) -> None:
         self._neighbours = neighbours
         self._config = config
+        self._samples: dict[str | None, Sequence[float]] = {}
 
     def registered(self) -> frozenset[str]:
         """Predicates that callers registered as having one value at a time."""
@@ -53,6 +57,21 @@ class Comparer:
             confidence=1.0 if confidence is None else confidence, importance=importance,
             valid_from_ms=valid_from_ms, valid_until_ms=valid_until_ms,
         )  # fmt: skip
+
+    def sample(self, user_id: str | None, now_ms: int) -> Sequence[float]:
+        """How alike a user's memories are, for a calibrated scale; empty where none is asked for.
+
+        It is read anew until there are as many as the scale is of.
+        """
+        if self._config.gate_by != "bands" or self._config.gate_scale != "calibrated":
+            return ()
+        known = self._samples.get(user_id, ())
+        if len(known) < _SAMPLE:
+            known = self._neighbours.likeness(user_id=user_id, now_ms=now_ms, count=_SAMPLE)
+            if len(self._samples) >= _USERS:
+                self._samples.clear()
+            self._samples[user_id] = known
+        return known
 
     def candidates(
         self, new: Incoming, vector: NDArray[np.float32] | None, *, user_id: str | None,

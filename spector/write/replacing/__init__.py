@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from spector.write.replacing.beside import Beside
 from spector.write.replacing.keyed import KeyWriter
 from spector.write.replacing.ties import Ties, ties_of
 
-__all__ = ["KeyWriter", "Ties", "ties_of"]
+__all__ = ["Beside", "KeyWriter", "Ties", "ties_of"]

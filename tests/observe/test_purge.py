@@ -1,0 +1,101 @@
+"""A purge of what was observed reaches every place that observing and sleeping put its words in.
+
+Mechanism: rows go with their memory, sessions and caches are told, the log is rewritten, files are
+searched. Damage without it: a name that the user had erased comes back in a log, a summary or the
+next context. Guard: each byte of each file, and everything that a session shows.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Config, ManualClock, ObserveConfig
+from tests.api.helpers import files_with
+from tests.fakes import FakeEmbedder
+
+WORDS = ("Zebulon", "Quixville", "zylophone")
+SAID = (
+    "I told Zebulon in Quixville that I will never sell the zylophone of my grandfather. He said"
+    " that he had looked for one for years, and offered more than it was worth to both of us."
+)
+REWRITTEN = Config(observe=ObserveConfig(rewrite=True, min_density=0))
+
+
+def shown(session: spector.Session) -> str:
+    """Everything that a session can show."""
+    seen = [each.content for each in session.sensory.drain()]
+    seen += [each.text for each in session.buffer.entries]
+    seen.append(session.zones.render())
+    return "\n".join(seen)
+
+
+def left(path: Path, context: str) -> dict[str, Any]:
+    found: dict[str, Any] = {word: files_with(path, word) for word in WORDS}
+    found["shown"] = [word for word in WORDS if word in context]
+    return {name: each for name, each in found.items() if each}
+
+
+@pytest.mark.parametrize("config", [Config(), REWRITTEN], ids=["as said", "rewritten"])
+@pytest.mark.parametrize("rest", [False, True], ids=["fresh", "summed up"])
+def test_words_are_gone_from_raw_text_summary_log_session_and_tags(
+    store_path: Path, clock: ManualClock, config: Config, rest: bool
+) -> None:
+    with spector.open(
+        store_path, embedder=FakeEmbedder(dim=64), clock=clock, config=config, ops_log=True,
+        ops_log_text=True,
+    ) as memory:
+        session = memory.session("s", user_id="u")
+        result = session.observe({"role": "user", "content": SAID})
+        target = result.records[0]
+        session.observe("I live in Kars with my sister Ada.")
+        session.recall("Who did I tell about the zylophone?")
+        if rest:
+            clock.advance(days=3)
+            memory.reflect("compress")
+            assert memory.get(target.id).summary
+            session = memory.session("s", user_id="u")
+            session.observe({"role": "user", "content": SAID})
+        assert files_with(store_path, "Zebulon")
+        assert files_with(store_path, "ops-log") or (store_path / "ops-log.jsonl").exists()
+        gone = [each.id for each in memory.records() if any(w in each.text for w in WORDS)]
+        facts = {fact.id for fact in memory.facts.query()}
+        report = memory.forget(
+            [each for each in gone if each not in facts], purge=True, verify=True,
+            include_protected=True,
+        )
+        assert report.receipt is not None
+        assert report.receipt.complete
+        assert report.receipt.verification is not None
+        assert report.receipt.verification.ok, str(report.receipt)
+        state = session.state
+        assert not set(gone) & {each.id for each in state.buffer.entries if each.id is not None}
+        assert not set(gone) & set(state.tags.capture(1.0))
+        assert left(store_path, shown(session)) == {}
+        assert memory.entities.find("Zebulon") == []
+        # a cue of this word would be a line of the log
+        assert not [each for each in memory.records() if "zylophone" in each.text]
+        assert not [hit for hit in memory.recall("grandfather", k=20) if WORDS[0] in hit.text]
+        assert memory.check().ok
+    assert left(store_path, "") == {}
+
+
+def test_an_end_that_the_user_set_erases_like_a_purge(
+    store_path: Path, clock: ManualClock
+) -> None:
+    config = Config(erase_after_s=0)
+    with spector.open(
+        store_path, embedder=FakeEmbedder(dim=64), clock=clock, config=config
+    ) as memory:
+        record = memory.observe(SAID, user_id="u").records[0]
+        memory.forget(record.id)
+        clock.advance(days=2)
+        memory.reflect("upkeep")
+        memory.compact()
+        assert record.id not in memory
+        assert left(store_path, "") == {}
+    assert clock.now_ms() > record.recorded_ms + timedelta(days=1).total_seconds() * 1000
