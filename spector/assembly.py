@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import tzinfo
 from functools import partial
 from typing import Any, Literal
 
@@ -94,7 +95,7 @@ def open_memory_at(
     importance: ImportanceScorer | Literal["channels", "ucma"] | None = None,
     extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
     llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
-    summarizer: Summarizer | None = None, timezone: str | None = None,
+    summarizer: Summarizer | None = None, timezone: str | tzinfo | None = None,
     ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.

@@ -22,6 +22,7 @@ __all__ = [
     "from_ms",
     "iso_of_day",
     "iso_of_ms",
+    "local_of_ms",
     "to_ms",
     "zone_named",
 ]
@@ -97,10 +98,13 @@ class CheckedClock:
         return ms
 
 
-def to_ms(when: datetime | str, *, name: str = "time") -> int:
+def to_ms(
+    when: datetime | str, *, name: str = "time", zone: tzinfo = UTC, is_end: bool = False
+) -> int:
     """Milliseconds since 1970-01-01 UTC from an aware ``datetime`` or an ISO 8601 string.
 
-    A date alone ("2026-05-04") means midnight UTC.
+    A date alone ("2026-05-04") is that day in a time zone: its first moment, or with ``is_end`` the
+    first one after it.
 
     Raises:
         InvalidTimeError: a naive datetime, a string that does not parse, a time outside the years
@@ -111,11 +115,10 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
     if isinstance(when, str):
         text = when.strip()
         try:
+            parsed = datetime.fromisoformat(text)
             if len(text) == 10:
-                parsed = datetime.fromisoformat(text).replace(tzinfo=UTC)
-            else:
-                parsed = datetime.fromisoformat(text)
-        except ValueError:
+                parsed = _day_of(parsed, zone, is_end)
+        except (ValueError, OverflowError):
             raise InvalidTimeError(
                 f"{name} {shown(when)} is not an ISO 8601 date or time",
                 hint="write it like 2026-05-04 or 2026-05-04T17:30:00Z",
@@ -140,9 +143,24 @@ def to_ms(when: datetime | str, *, name: str = "time") -> int:
     return ms
 
 
+def _day_of(midnight: datetime, zone: tzinfo, is_end: bool) -> datetime:
+    """A bound of a day in a zone, in UTC."""
+    local = midnight + timedelta(days=1) if is_end else midnight
+    return local.replace(tzinfo=zone).astimezone(UTC)
+
+
 def from_ms(ms: int) -> datetime:
     """Aware UTC ``datetime`` of milliseconds since 1970, clamped to the years 1 to 9999."""
     return _EPOCH + timedelta(milliseconds=max(MIN_MS, min(MAX_MS, int(ms))))
+
+
+def local_of_ms(ms: int, zone: tzinfo) -> datetime:
+    """The time in a zone; in UTC at both ends of the calendar."""
+    moment = from_ms(ms)
+    try:
+        return moment if zone is UTC else moment.astimezone(zone)
+    except OverflowError:
+        return moment
 
 
 def day_of_ms(ms: int) -> int:
@@ -161,19 +179,21 @@ def iso_of_ms(ms: int) -> str:
     return from_ms(ms).isoformat(timespec=spec).replace("+00:00", "Z")
 
 
-def zone_named(name: str, argument: str = "timezone") -> tzinfo:
-    """The time zone of a name ("UTC", "Europe/Istanbul") or an offset ("+03:00").
+def zone_named(name: str | tzinfo, argument: str = "timezone") -> tzinfo:
+    """The time zone of a name ("UTC", "Europe/Istanbul"), an offset ("+03:00"), or a ``tzinfo``.
 
     Raises:
         InvalidInputError: There is no such zone, or this machine does not know it.
     """
-    if name in ("UTC", "Z"):
-        return UTC
+    if isinstance(name, tzinfo):
+        return _usable(name, argument)
     if not isinstance(name, str):
         raise InvalidInputError(
-            f"{argument} must be a str, got {type(name).__name__}",
+            f"{argument} must be a str or a tzinfo, got {type(name).__name__}",
             hint='pass a name like "Europe/Istanbul" or an offset like "+03:00"',
         )
+    if name in ("UTC", "Z"):
+        return UTC
     found = re.fullmatch(r"([+-])([01]\d|2[0-3]):([0-5]\d)", name)
     if found:
         offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
@@ -181,8 +201,24 @@ def zone_named(name: str, argument: str = "timezone") -> tzinfo:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        missing = not zoneinfo.available_timezones()
         raise InvalidInputError(
-            f"{argument} {shown(name)} is no time zone that this machine knows",
-            hint='pass a name like "Europe/Istanbul" (pip install tzdata where the system has none)'
-            ' or an offset like "+03:00"',
+            f"{argument} {shown(name)} is no time zone that this machine knows"
+            + (", which has no database of time zones" if missing else ""),
+            hint=("pip install tzdata, or pass" if missing else
+                  'pass a name like "Europe/Istanbul", or') + ' an offset like "+03:00"',
         ) from None
+
+
+def _usable(zone: tzinfo, argument: str) -> tzinfo:
+    """A ``tzinfo`` that can tell its offset."""
+    try:
+        known = zone.utcoffset(datetime(2026, 1, 1)) is not None
+    except Exception:  # whatever its own method raises
+        known = False
+    if not known:
+        raise InvalidInputError(
+            f"{argument} is a tzinfo without an offset: {shown(zone)}",
+            hint='pass zoneinfo.ZoneInfo("Europe/Istanbul") or timezone(timedelta(hours=3))',
+        )
+    return zone

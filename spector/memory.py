@@ -472,7 +472,7 @@ class Memory(Verbs):
     @verb
     def import_(
         self, source: Path, *, change: Callable[[dict[str, Any]], Any] | None = None,
-        limit: int | None = None, progress: Progress | None = None,
+        limit: int | None = None, progress: Progress | None = None, timezone: Any = None,
         if_forgotten: Literal["skip", "store"] = "skip",
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
@@ -485,7 +485,7 @@ class Memory(Verbs):
 
         Args:
             change: from a line's dictionary to the one to import, or to None; called twice a line.
-            limit: read at most this many lines.
+            limit: read at most this many lines. timezone: of times in them that name no zone.
             if_forgotten: "store" brings back what was forgotten by its key and not purged.
 
         Raises:
@@ -493,9 +493,7 @@ class Memory(Verbs):
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._parts.access.ensure(write=True)
-        return self._parts.exchange.import_(
-            source, change=change, limit=limit, progress=progress, if_forgotten=if_forgotten
-        )
+        return self._parts.exchange.import_(source, change, limit, progress, timezone, if_forgotten)
 
     def close(self) -> None:
         """Checkpoint, close every file and release the lock. Idempotent.

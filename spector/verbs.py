@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, Literal, cast
 
 from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
@@ -138,7 +138,8 @@ class Verbs(Faceted):
                 the active ones alone. ``record.to_dict()["flags"]`` tells them apart.
         """
         self._parts.access.ensure()
-        chosen, moment = self._parts.listing.select(selection, "records"), parse_as_of(as_of)
+        chosen = self._parts.listing.select(selection, "records")
+        moment = parse_as_of(as_of, self._parts.config.zone)
         found = self._parts.listing.records(
             until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include)
         )
@@ -167,7 +168,7 @@ class Verbs(Faceted):
     def observe(
         self, message: str | Mapping[str, Any], *, session_id: Id = None, user_id: Id = None,
         agent_id: Id = None, data_source: str | None = None,
-        event_time: datetime | str | None = None, timezone: str | None = None,
+        event_time: datetime | str | None = None, timezone: str | tzinfo | None = None,
         metadata: Mapping[str, Any] | None = None, modality: str | None = None,
         episode: Episode | None = None, force: bool = False, dry_run: bool = False,
     ) -> ObserveResult:
@@ -215,7 +216,7 @@ class Verbs(Faceted):
         self, messages: Iterable[str | Mapping[str, Any]], *,
         progress: Callable[[int, int | None], None] | None = None, session_id: Id = None,
         user_id: Id = None, agent_id: Id = None, data_source: str | None = None,
-        event_time: datetime | str | None = None, timezone: str | None = None,
+        event_time: datetime | str | None = None, timezone: str | tzinfo | None = None,
         metadata: Mapping[str, Any] | None = None, modality: str | None = None,
         force: bool = False, dry_run: bool = False,
     ) -> list[ObserveResult]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence, Set
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -88,7 +88,7 @@ def parse_kind(value: Any) -> str:
 
 @reading("time_range", InvalidFilterError)
 def parse_range(
-    time_range: tuple[datetime | str | None, datetime | str | None] | None,
+    time_range: tuple[datetime | str | None, datetime | str | None] | None, zone: tzinfo = UTC
 ) -> tuple[int | None, int | None]:
     """Half-open [start, end) in milliseconds; None is open."""
     if time_range is None:
@@ -98,8 +98,8 @@ def parse_range(
             "time_range must be a pair (start, end)", hint="use None for an open end"
         )
     start, end = time_range
-    low = None if start is None else to_ms(start, name="time_range start")
-    high = None if end is None else to_ms(end, name="time_range end")
+    low = None if start is None else to_ms(start, name="time_range start", zone=zone)
+    high = None if end is None else to_ms(end, name="time_range end", zone=zone)
     if low is not None and high is not None and high <= low:
         raise InvalidFilterError(
             "time_range ends before it starts", hint="the end is exclusive; swap the two"
@@ -126,9 +126,9 @@ def parse_intent(intent: Any) -> Intent | Literal["auto"] | None:
     )
 
 
-def parse_as_of(as_of: datetime | str | None) -> int | None:
+def parse_as_of(as_of: datetime | str | None, zone: tzinfo = UTC) -> int | None:
     """The moment of a recall in milliseconds; None for now."""
-    return None if as_of is None else to_ms(as_of, name="as_of")
+    return None if as_of is None else to_ms(as_of, name="as_of", zone=zone)
 
 
 def parse_valence(valence: Any) -> tuple[int, int]:

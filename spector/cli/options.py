@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import shlex
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.clock import to_ms
@@ -25,6 +26,7 @@ __all__ = [
     "add_scopes",
     "add_selection",
     "chosen_embedder",
+    "end_of",
     "expand_home",
     "given_fields",
     "json_object",
@@ -209,6 +211,16 @@ def time(text: str) -> str:
             " 2026-05-04T17:30:00Z"
         ) from error
     return text
+
+
+def end_of(text: str | None) -> str | None:
+    """A time, or of a day without a time the day after it, which it ends before."""
+    if text is None or len(text.strip()) != 10:
+        return text
+    try:
+        return (date.fromisoformat(text.strip()) + timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        return text  # refused by its own name
 
 
 def positive_int(text: str) -> int:

@@ -165,8 +165,8 @@ class Config:
 
     # time
     #: zone of the days that words like "tomorrow" name and of hours of the day: a name ("UTC",
-    #: "Europe/Istanbul") or an offset ("+03:00")
-    timezone: str = "UTC"
+    #: "Europe/Istanbul"), an offset ("+03:00") or a tzinfo
+    timezone: str | tzinfo = "UTC"
 
     # sections
     #: how messages become memories
@@ -222,7 +222,7 @@ class Config:
     def __post_init__(self) -> None:
         for each in fields(self):
             value, default = getattr(self, each.name), each.default
-            if value is not default:
+            if value is not default and each.name != "timezone":
                 _check(each.name, value, default)
         if self.recall_confidence > MAX_CONFIDENCE:
             raise InvalidInputError(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import datetime, tzinfo
 from typing import Any, Final
 
-from spector.clock import to_ms
+from spector.clock import from_ms, to_ms
 from spector.exchange.checks import LINKS
 from spector.exchange.lines import ARGUMENTS, Line
 from spector.layout import Flag, TierCode
@@ -16,24 +17,29 @@ from spector.write import Draft
 
 __all__ = ["draft_of"]
 
+_TIMES: Final = frozenset(("event_time", "valid_from", "valid_until"))
 #: sort of a payload -> times the usual starting stability, where the line gives none
 _GROWTH: Final = {"fact": 2.0, "learning": 3.0}
 
 
 def draft_of(
     line: Line, path: str, make: Callable[[dict[str, Any]], Draft],
-    id_of: Callable[[int], int | None],
+    id_of: Callable[[int], int | None], zone: tzinfo | None = None,
 ) -> Draft:
     """The draft of a line.
 
     Args:
         make: a draft of arguments of `remember`.
         id_of: the id that a memory of the file has got.
+        zone: of times that name none; None leaves them to be refused.
     """
     given = line.given
     if "recorded_at" not in line.entry:
         given = _with_source(given, path)
     arguments = _arguments(given, id_of)
+    if zone is not None:
+        for name in _TIMES & arguments.keys():
+            arguments[name] = _in_zone(arguments[name], zone, is_end=name == "valid_until")
     sorts = line.sorts
     for sort in sorts & TIER_OF_SORT.keys():
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
@@ -45,6 +51,19 @@ def draft_of(
         for sort in sorts & _GROWTH.keys():
             draft.growth = _GROWTH[sort]
     return draft
+
+
+def _in_zone(value: Any, zone: tzinfo, *, is_end: bool) -> Any:
+    """A time in a zone, if it names none itself; what is no time as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = datetime.fromisoformat(value.strip())
+        if len(value.strip()) == 10:
+            return from_ms(to_ms(value, zone=zone, is_end=is_end))
+    except (ValueError, OverflowError):
+        return value
+    return parsed.replace(tzinfo=zone) if parsed.tzinfo is None else value
 
 
 def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import tzinfo
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -17,6 +18,7 @@ from spector.arguments import (
     parse_switch,
     parse_truth,
 )
+from spector.clock import zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.exchange.drafts import draft_of
@@ -124,8 +126,9 @@ class Exchange:
         return partial(self._listing.among, chosen)
 
     def import_(
-        self, source: Any, *, change: Change | None = None, limit: Any = None,
-        progress: Progress | None = None, if_forgotten: Any = "skip",
+        self, source: Any, change: Change | None = None, limit: Any = None,
+        progress: Progress | None = None, timezone: Any = None,
+        if_forgotten: Any = "skip", *,
         accepts: Callable[[frozenset[str]], bool] | None = None,
     ) -> list[MemoryRecord]:
         """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
@@ -136,17 +139,21 @@ class Exchange:
         Args:
             if_forgotten: "store" brings back what was forgotten by its key.
             accepts: whether memories with payloads of these sorts are stored; None for all.
+            timezone: of times that name no zone; None refuses them.
         """
         brings_back = parse_choice(if_forgotten, "if_forgotten", "skip", "store") == "store"
         parse_callback(progress, "progress")
-        path, limit = self.check_lines(source, change=change, limit=limit, accepts=accepts)
+        path, limit = self.check_lines(
+            source, change=change, limit=limit, accepts=accepts, timezone=timezone
+        )
+        zone = None if timezone is None else zone_named(timezone)
         out: list[MemoryRecord] = []
         arrivals = Arrivals()
         most = min(_BATCH, self._config.batch_records)
         for batch in batches(path, self._vectors, most, limit, change, accepts):
             first, last = batch.numbers
             try:
-                out += self._store(path, batch, arrivals, brings_back=brings_back)
+                out += self._store(path, batch, arrivals, zone, brings_back=brings_back)
             except SpectorError as error:
                 error.add_note(f"{path}: in lines {first} to {last}")
                 raise
@@ -156,7 +163,7 @@ class Exchange:
 
     def check_lines(
         self, source: Any, *, change: Change | None = None, limit: Any = None,
-        accepts: Callable[[frozenset[str]], bool] | None = None,
+        accepts: Callable[[frozenset[str]], bool] | None = None, timezone: Any = None,
     ) -> tuple[str, int | None]:
         """Read every line as `import_` does, and store none; the path and limit that are meant.
 
@@ -171,11 +178,12 @@ class Exchange:
                 f"change is a {type(change).__name__}",
                 hint="pass a function from a line's dictionary to the one to import",
             )
+        zone = None if timezone is None else zone_named(timezone)
         most = min(_BATCH, self._config.batch_records)
         for batch in batches(path, self._vectors, most, limit, change, accepts):
             for line in batch.memories:
                 try:
-                    draft_of(line, path, self._arrivals.draft, lambda given: given)
+                    draft_of(line, path, self._arrivals.draft, lambda given: given, zone)
                 except SpectorError as error:
                     first, last = batch.numbers
                     error.add_note(f"{path}: in lines {first} to {last}")
@@ -183,7 +191,8 @@ class Exchange:
         return path, limit
 
     def _store(
-        self, path: str, batch: Batch, arrivals: Arrivals, *, brings_back: bool
+        self, path: str, batch: Batch, arrivals: Arrivals, zone: tzinfo | None, *,
+        brings_back: bool,
     ) -> list[MemoryRecord]:
         if batch.items:
             self._arrivals.store_items(arrivals, [
@@ -192,8 +201,8 @@ class Exchange:
             return []
         return self._arrivals.store(arrivals, [
             Incoming(
-                draft_of(line, path, self._arrivals.draft, arrivals.id_of), line.knowledge,
-                line.entry.get("id"), line.entry.get("user_id") or "",
+                draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
+                line.knowledge, line.entry.get("id"), line.entry.get("user_id") or "",
             )
             for line in batch.memories
         ], brings_back=brings_back)  # fmt: skip

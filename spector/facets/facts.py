@@ -154,7 +154,7 @@ class Facts(Statements):
             if value is not None
         }
         least = parse_number(min_confidence, "min_confidence", low=0.0, high=1.0)
-        moment = parse_as_of(as_of)
+        moment = parse_as_of(as_of, self._parts.config.zone)
         if moment is None:
             conditions["holds"] = 1
         with self._read() as reader:

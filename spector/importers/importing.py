@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -48,7 +49,7 @@ class ImportOptions:
     """
 
     format: str = "auto"
-    timezone: str | None = None
+    timezone: str | tzinfo | None = None
     assume_utc: bool = False
     chunk_chars: int = 1200
     skip_bad: bool = False
@@ -111,6 +112,11 @@ class Importing:
     _units: list[_Unit] = field(default_factory=list)
     #: bytes of a text that the memory takes
     _most_bytes: int = 1 << 20
+
+    @property
+    def _zone(self) -> str | tzinfo | None:
+        given = self.options
+        return "UTC" if given.timezone is None and given.assume_utc else given.timezone
 
     @property
     def total(self) -> int:
@@ -181,7 +187,8 @@ class Importing:
         if unit.kind == "spector":
             with _at_a_path(unit.source) as path:
                 memory._parts.exchange.check_lines(
-                    path, change=self._for_line, limit=self.options.limit
+                    path, change=self._for_line, limit=self.options.limit,
+                    timezone=self._zone,
                 )
         unit.report.stored = unit.messages
 
@@ -190,8 +197,11 @@ class Importing:
     ) -> Iterator[tuple[Found, Message]]:
         """The messages of a file as they are stored; counted in ``report`` if there is one."""
         given = self.options
-        zone = None if given.timezone is None else zone_named(given.timezone)
-        options = Options(zone, given.assume_utc, given.chunk_chars, unit.context)
+        zone = self._zone
+        options = Options(
+            None if zone is None else zone_named(zone), given.assume_utc, given.chunk_chars,
+            unit.context,
+        )
         tally = FileReport(unit.source.label) if report is None else report
         entries = dated(iter_entries(unit.source, unit.kind, options))
         try:
@@ -255,7 +265,7 @@ class Importing:
             if unit.kind == "spector" and storing is None:
                 with _at_a_path(unit.source) as path:
                     found = memory.import_(
-                        path, change=self._for_line, limit=self.options.limit,
+                        path, change=self._for_line, limit=self.options.limit, timezone=self._zone,
                         progress=_shifted(progress, done, total),
                     )
                 unit.report.stored = len(found)

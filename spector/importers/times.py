@@ -31,9 +31,12 @@ _NUMBER: Final = re.compile(r"\s*-?\d{9,19}(?:\.\d{1,9})?\s*")
 
 
 def parse_time(
-    value: object, source: SourceFile, place: str, options: Options, *, name: str = "event_time"
+    value: object, source: SourceFile, place: str, options: Options, *, name: str = "event_time",
+    is_end: bool = False,
 ) -> datetime | None:
     """UTC datetime from an ISO 8601 string, or from seconds or milliseconds since 1970.
+
+    A day without a time is its first moment, or with ``is_end`` the first one after it.
 
     Raises:
         ImportFormatError: it is none, or has no zone and the user names none.
@@ -49,7 +52,7 @@ def parse_time(
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, str):
-        return _parse_iso_time(value, source, place, options, name)
+        return _parse_iso_time(value, source, place, options, name, is_end)
     size = abs(value)
     ms = value * next((factor for least, factor in _UNITS if size >= least), 1000)
     if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
@@ -109,10 +112,12 @@ def in_zone(local: datetime, options: Options) -> datetime:
 
 
 def _parse_iso_time(
-    text: str, source: SourceFile, place: str, options: Options, name: str
+    text: str, source: SourceFile, place: str, options: Options, name: str, is_end: bool
 ) -> datetime:
     try:
         zone = options.zone or (UTC if options.assume_utc else None)
+        if len(text.strip()) == 10:
+            return from_ms(to_ms(text, name=name, zone=zone or UTC, is_end=is_end))
         if zone is not None:
             parsed = datetime.fromisoformat(text.strip())
             if parsed.tzinfo is None:

@@ -113,7 +113,7 @@ def message_of(
         text=found.text or "\n".join(f"{name}({given})" for name, given in found.calls), role=role,
         data_source=data_source or data_source_of(role, fields.get("source")),
         zone=_zone_of_time(event_time) or zone,
-        event_ms=None if event_time is None else to_ms(event_time, name="event_time"),
+        event_ms=None if event_time is None else to_ms(event_time, name="event_time", zone=zone),
         fields=fields, episode=episode if episode is not None else _episode_of(found, role),
         is_call=bool(found.calls and not found.text),
     )  # fmt: skip

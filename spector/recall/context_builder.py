@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
 from spector.config import Config, Layout
@@ -48,16 +49,17 @@ class ContextBuilder:
         max_tokens: of the whole text.
         config: ``abstain_below`` and those that begin with ``context`` are used.
         layout, ids: see `Block`.
+        zone: of the days under which memories stand.
     """
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, config: Config,
-        layout: Layout = "compact", ids: bool = False,
+        layout: Layout = "compact", ids: bool = False, zone: tzinfo = UTC,
     ) -> None:
         self._counter = counter
         self._max = max_tokens
         self._config = config
-        self._layout, self._ids = layout, ids
+        self._layout, self._ids, self._zone = layout, ids, zone
 
     def empty(
         self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] = (),
@@ -100,7 +102,7 @@ class ContextBuilder:
             return self._empty(first, reason, abstained=not asked)
         draft = _Draft(
             self._counter, self._max, cue or "", self._config.context_full,
-            self._block(first.text), first,
+            self._block(first.text), first, self._zone,
         )  # fmt: skip
         draft.marks = marks_of(hits, k)
         quotes, tokens = draft.settle([
@@ -130,7 +132,7 @@ class ContextBuilder:
         hits += [None] * len(lines)
         for hit in known:
             if hit.id not in shown and len(lines) < _MOST_KNOWN and hit.text.strip():
-                line = _line(hit, _ABBREVIATED_TOKENS, self._counter)
+                line = _line(hit, _ABBREVIATED_TOKENS, self._counter, zone=self._zone)
                 if line is not None:
                     lines.append(block.alone(line) + "\n")
                     hits.append(hit)
@@ -177,10 +179,10 @@ class ContextBuilder:
         kept: dict[int, tuple[Hit, Line]] = {}
         with_text = [hit for hit in hits if hit.text.strip()]
         for hit in without_repeats(with_text):
-            line = _line(hit, left, self._counter, whole=not whole)
+            line = _line(hit, left, self._counter, whole=not whole, zone=self._zone)
             if line is not None and line.cut:
                 shorter = min(left, _ABBREVIATED_TOKENS)
-                line = None if whole else _line(hit, shorter, self._counter)
+                line = None if whole else _line(hit, shorter, self._counter, zone=self._zone)
             price = self._counter(block.section("", [line])) if line is not None else 0
             if line is not None and price <= left:
                 kept[hit.id] = hit, line
@@ -248,10 +250,11 @@ class _Draft:
 
     def __init__(
         self, counter: TokenCounter, max_tokens: int, cue: str, full: float, block: Block,
-        first: _First,
+        first: _First, zone: tzinfo = UTC,
     ) -> None:
         #: relevance from which a memory is quoted in full
         self._full = full
+        self._zone = zone
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
@@ -334,7 +337,9 @@ class _Draft:
 
     def _line(self, hit: Hit, limit: int, *, whole: bool = True) -> Line | None:
         mark = self.marks.get(hit.id, "")
-        return _line(hit, limit, self._tokens, self._words, whole=whole, mark=mark)
+        return _line(
+            hit, limit, self._tokens, self._words, whole=whole, mark=mark, zone=self._zone
+        )
 
     def _price(self, line: Line | None) -> int:
         """Tokens of a line and of what else the block needs for it."""
@@ -355,7 +360,7 @@ class _Draft:
 
 def _line(
     hit: Hit, limit: int, count: Callable[[str], int], words: frozenset[str] = frozenset(), *,
-    whole: bool = True, mark: str = "",
+    whole: bool = True, mark: str = "", zone: tzinfo = UTC,
 ) -> Line | None:
     """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
 
@@ -370,11 +375,13 @@ def _line(
     if limit < 1:
         return None
     if cost(hit.text) <= limit:
-        return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark)
+        return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark, zone=zone)
     summary = hit.record.summary if hit.record.consolidated else None
     fits = summary is not None and cost(summary) <= limit
     part = summary if fits else excerpt(hit.text, words, limit, cost)
-    return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark) if part else None
+    if not part:
+        return None
+    return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark, zone=zone)
 
 
 def _write_quote(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:

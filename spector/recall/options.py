@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypedDict
 
@@ -25,6 +25,8 @@ from spector.arguments import (
     parse_switch,
     parse_valence,
 )
+from spector.clock import zone_named
+from spector.config import Config
 from spector.errors import InvalidInputError
 from spector.kernel.contract import ScoringProfile
 from spector.language.cues import Intent
@@ -36,7 +38,7 @@ from spector.search.selection import CUT, SEMANTIC_CUT
 __all__ = [
     "COMMON", "ContextArguments", "ParsedOptions", "RareArguments", "RecallArguments",
     "RecallOptions", "cut_of",
-    "diversity_weight", "options_of", "reject_unknown_options",
+    "diversity_weight", "options_of", "reject_unknown_options", "zone_of",
 ]  # fmt: skip
 
 Several = str | Iterable[str]
@@ -79,6 +81,8 @@ class ParsedOptions(NamedTuple):
     seed: int | None
     near_session: str | None
     dormant_hint: bool
+    #: None where the caller names none
+    zone: tzinfo | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +134,8 @@ class RecallOptions:
         near_session: memories of this session score 0.15 more, unless ``associate`` is False.
         dormant_hint: ``hits.stats.dormant`` names the dormant memories that the cue would have hit;
             a second scan.
+        timezone: what "yesterday", and a day without a time, mean: a name ("Europe/Istanbul"), an
+            offset ("+03:00") or a tzinfo. None: as the store says.
 
     Raises:
         InvalidInputError, InvalidFilterError: naming the option and what it takes.
@@ -157,6 +163,7 @@ class RecallOptions:
     seed: Any = None
     near_session: str | None = None
     dormant_hint: bool = False
+    timezone: str | tzinfo | None = None
 
     def __post_init__(self) -> None:
         for name in ("valence", "categories", "modalities", "include", "sorts"):
@@ -201,6 +208,7 @@ class RecallOptions:
                 self.near_session, "near_session"
             ),
             dormant_hint=parse_switch(self.dormant_hint, "dormant_hint"),
+            zone=None if self.timezone is None else zone_named(self.timezone),
         )
 
 
@@ -229,6 +237,7 @@ class RareArguments(TypedDict, total=False):
     seed: Any
     near_session: str | None
     dormant_hint: bool
+    timezone: str | tzinfo | None
 
 
 class RecallArguments(RareArguments, total=False):
@@ -286,6 +295,12 @@ def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
         return _parse_cut(named["cut"])
     own = options.parsed.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
     return CUT if own == SEMANTIC_CUT else own
+
+
+def zone_of(options: Any, named: RareArguments, config: Config) -> tzinfo:
+    """The time zone of a recall: the keyword's, the options', else the store's."""
+    given = named.get("timezone") or getattr(options, "timezone", None)
+    return config.zone if given is None else zone_named(given)
 
 
 def _parse_cut(value: Any) -> float:

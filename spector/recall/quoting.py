@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Final, NamedTuple, Protocol
 
+from spector.clock import local_of_ms
 from spector.config import Layout
 from spector.records import Hit, HitList, PredictedOutcome
 from spector.search.selection import label, origin_beside
@@ -68,11 +70,13 @@ class Line:
         return self.at[:10]
 
 
-def line_of(hit: Hit, words: str, *, whole: bool, cut: bool, mark: str = "") -> Line:
+def line_of(
+    hit: Hit, words: str, *, whole: bool, cut: bool, mark: str = "", zone: tzinfo = UTC
+) -> Line:
     """The line of a memory.
 
     ``words``: as ``quoted`` makes them. ``whole``: with time and source. ``cut``: an excerpt.
-    ``mark``: "older" or "newer" than another one that answers the same.
+    ``mark``: "older" or "newer" than another one that answers the same. ``zone``: of its day.
     """
     marks = []
     if hit.confidence < _TRUSTED:
@@ -84,11 +88,12 @@ def line_of(hit: Hit, words: str, *, whole: bool, cut: bool, mark: str = "") -> 
     if hit.conflicts:  # both hold: a reader has to know that there is another word on it
         marks.append("(contradicted)")
     if hit.record.superseded:  # asked for by name: it must not pass for what holds now
-        until = hit.record.valid_until
+        end_ms = hit.record.valid_until_ms
+        until = None if end_ms is None else local_of_ms(end_ms, zone)
         marks.append("(superseded)" if until is None else f"(superseded {until:%Y-%m-%d})")
     return Line(
         id=hit.id, session=hit.session_id, event_ms=hit.record.event_ms,
-        at=hit.event_time.isoformat(" ", "minutes")[:16],
+        at=local_of_ms(hit.record.event_ms, zone).isoformat(" ", "minutes")[:16],
         who=origin_beside(hit, words) or _origin_known(hit),
         source="" if hit.source is None else label(hit.source), marks=tuple(marks), words=words,
         whole=whole, cut=cut,

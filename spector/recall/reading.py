@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, tzinfo
 from typing import Final
 
 from spector.language.cues import Kind, Topic, asks_for_now, kind_of, topic_of
@@ -15,7 +16,8 @@ _ZONES_MS: Final = 14 * 3_600_000
 
 
 def read_cue(
-    text: str | None, *, named: str, topic: Topic | None, may_be_now: bool, now_ms: int | None
+    text: str | None, *, named: str, topic: Topic | None, may_be_now: bool, now_ms: int | None,
+    zone: tzinfo | None = None,
 ) -> Reading:
     """The reading of a cue.
 
@@ -24,16 +26,19 @@ def read_cue(
         topic: see `topic_in`.
         may_be_now: whether the present is asked about at all, and no other moment.
         now_ms: from when the times in the cue count; None to read none.
+        zone: whose days they are; None where it is not known, and days of any zone may be meant.
     """
     if text is None:
         return NO_READING
     found = Kind(named) if named else kind_of(text)
     is_of_now = may_be_now and asks_for_now(text)
-    time = time_range_in(text, now_ms, kind=found) if now_ms is not None else None
-    span = None
+    time = span = None
+    if now_ms is not None:
+        time = time_range_in(text, now_ms, kind=found, zone=zone or UTC)
     if time is not None:
         start, end = hull(time.spans)
-        span = Span(start - _ZONES_MS, end + _ZONES_MS)
+        slack = _ZONES_MS if zone is None else 0
+        span = Span(start - slack, end + slack)
     return Reading(found, topic, is_of_now, span, _id_in(text))
 
 

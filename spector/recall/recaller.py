@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC
 from functools import partial
 from typing import Any, Final
 
@@ -57,6 +58,7 @@ from spector.recall.options import (
     diversity_weight,
     options_of,
     reject_unknown_options,
+    zone_of,
 )
 from spector.recall.reading import default_k, read_cue, topic_in
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
@@ -138,7 +140,8 @@ class Recaller:
         """The memories that should come to mind, best first; see ``Memory.recall``."""
         parsed = options_of(options, rare).parsed
         text, notes = parse_cue(cue, self._config)
-        selection = self._listing.select(selecting, "recall")
+        zone = parsed.zone or self._config.zone
+        selection = self._listing.select(selecting, "recall", zone)
         kind = parse_kind(kind)
         topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
@@ -150,7 +153,7 @@ class Recaller:
             if text is not None and not (decision := need_gate(text)).needed:
                 return HitList(abstained=True, reason=skip_reason(decision))
             fetched = min(max(wanted, CROWD), self._config.max_k)
-        moment = parse_as_of(as_of)
+        moment = parse_as_of(as_of, zone)
         drop, replaced = _dropped(parsed.drop_flags, moment)
         like = self._cue_vector(
             text if topic is None else topic.text or None, vector, hyde=parsed.hyde
@@ -165,15 +168,11 @@ class Recaller:
             reading=read_cue(
                 text, named=kind, topic=topic, now_ms=now_ms if by_time else None,
                 may_be_now=moment is None and selecting.get("time_range") is None,
+                zone=zone if parsed.zone or zone is not UTC else None,
             ),
-            k=fetched,
-            selection=until(selection, moment),
-            profile=weights,
-            now_ms=now_ms,
-            valence=parsed.valence,
-            min_importance=parsed.min_importance,
-            mood=parsed.mood, drop_flags=drop,
-            replaced=replaced,
+            k=fetched, selection=until(selection, moment), profile=weights, now_ms=now_ms,
+            valence=parsed.valence, min_importance=parsed.min_importance,
+            mood=parsed.mood, drop_flags=drop, replaced=replaced,
             mmr=diversity_weight(parsed, is_survey=is_survey), per_session=parsed.per_session,
             probes=self._probes.for_cue(text, make=selective),
             cut=0.0 if selective else parsed.cut,
@@ -216,7 +215,8 @@ class Recaller:
         reject_unknown_options(recall)
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
         builder = ContextBuilder(
-            token_counter(tokenizer), budget, self._config, laid_out, with_ids
+            token_counter(tokenizer), budget, self._config, laid_out, with_ids,
+            zone_of(recall.get("options"), recall, self._config),
         )
         text, notes = parse_cue(cue, self._config)
         topic = topic_in(text, recall.get("kind") or "")
@@ -260,8 +260,9 @@ class Recaller:
         At most as many as a text of ``budget`` tokens may have room for.
         """
         selecting = {name: recall.get(name) for name in _SELECTING}
-        moment = parse_as_of(recall.get("as_of"))
-        chosen = until(self._listing.select(selecting, "context"), moment)
+        zone = zone_of(recall.get("options"), recall, self._config)
+        moment = parse_as_of(recall.get("as_of"), zone)
+        chosen = until(self._listing.select(selecting, "context", zone), moment)
         include: RareArguments = {"include": recall["include"]} if "include" in recall else {}
         flags = options_of(recall.get("options"), include).parsed.drop_flags
         drop, replaced = _dropped(flags, moment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterator, Mapping
+from datetime import tzinfo
 from typing import Any, Final
 
 from spector.arguments import (
@@ -50,8 +51,12 @@ class Listing:
         self._config = config
         self._clock = clock
 
-    def select(self, given: Mapping[str, Any], verb: str) -> Selection:
+    def select(
+        self, given: Mapping[str, Any], verb: str, zone: tzinfo | None = None
+    ) -> Selection:
         """The selection that keyword arguments of ``verb`` name; checked, and for known tiers.
+
+        ``zone``: of days without a time; None for that of the store.
 
         Raises:
             UnknownArgumentError, InvalidInputError, UnknownTierError
@@ -73,6 +78,7 @@ class Listing:
             time_range=get("time_range"),
             where=get("where"),
             keys=_keys(get("key_prefix"), get("namespace")),
+            zone=zone or config.zone,
         )
         self._router.select(chosen.tiers)
         return chosen

@@ -16,6 +16,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     add_selection,
+    end_of,
     expand_home,
     json_object,
     open_store,
@@ -66,7 +67,13 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--any-tag", action="append", default=[], help="require one of these tags")
     parser.add_argument("--tier", action="append", default=[], help="only this tier (repeatable)")
     parser.add_argument("--since", metavar="TIME", help="events at or after this time, ISO 8601")
-    parser.add_argument("--until", metavar="TIME", help="events before this time, ISO 8601")
+    parser.add_argument(
+        "--until", metavar="TIME", help="events before this time, or up to the end of this day"
+    )
+    parser.add_argument(
+        "--tz", metavar="ZONE", dest="timezone",
+        help='zone of "yesterday" and of days: Europe/Istanbul, +03:00 (default: UTC)',
+    )
     parser.add_argument("--as-of", metavar="TIME", help="memories valid at this time, ISO 8601")
     parser.add_argument(
         "--include", action="append", default=[], choices=("superseded", "dormant", "quarantined"),
@@ -100,7 +107,8 @@ def _question(args: argparse.Namespace) -> dict[str, Any]:
         "tiers": args.tier or None,
         "tags": args.tag or None,
         "any_tags": args.any_tag or None,
-        "time_range": (args.since, args.until) if args.since or args.until else None,
+        "time_range": (args.since, end_of(args.until)) if args.since or args.until else None,
+        "timezone": args.timezone,
         "valence": tuple(args.valence) if args.valence else None,
         "as_of": args.as_of,
         "include": args.include or None,

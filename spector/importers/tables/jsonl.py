@@ -258,7 +258,9 @@ def _add_times(
 ) -> bool:
     """Add the times of an entry; whether its time is that of its conversation."""
     for name in _TIMES:
-        moment = parse_time(entry.get(name), source, place, options, name=name)
+        moment = parse_time(
+            entry.get(name), source, place, options, name=name, is_end=name == "valid_until"
+        )
         if moment is not None:
             message[name] = moment
     if "event_time" in message:

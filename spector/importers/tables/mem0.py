@@ -70,7 +70,7 @@ def _memory(entry: Any, source: SourceFile, place: str, options: Options) -> Ent
     if kept := [each for each in found_tags if each is not None][:64]:
         message["tags"] = kept
     expires = entry.get("expiration_date")
-    end = parse_time(expires, source, place, options, name="expiration_date")
+    end = parse_time(expires, source, place, options, name="expiration_date", is_end=True)
     if end is not None:
         message["valid_until"] = end
     metadata = entry.get("metadata")

@@ -11,8 +11,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
 from typing import Final
 
+from spector.clock import MAX_MS, MIN_MS, from_ms, local_of_ms, to_ms
+from spector.errors import InvalidTimeError
 from spector.language.cues import Kind
 from spector.language.time import calendar as spans
 from spector.language.time import vocabulary as timewords
@@ -45,7 +48,8 @@ class TimeRange:
 
 
 def time_range_in(
-    cue: str, now_ms: int, years: Collection[int] = (), kind: Kind = Kind.FACT
+    cue: str, now_ms: int, years: Collection[int] = (), kind: Kind = Kind.FACT,
+    zone: tzinfo = UTC,
 ) -> TimeRange | None:
     """The time that a cue is about, or None.
 
@@ -56,12 +60,21 @@ def time_range_in(
             last one before now.
         kind: in talk and requests, relative times that are not over are about plans ("what should I
             wear tomorrow?"), not about memories, and are ignored.
+        zone: whose days, weeks and years they are.
 
     Dates: 8 May 2023, May 8th, 2023-05-08, 8.5.2023, May 2023, in May, 2023, summer of 2022, Q3
     2023, early June, Christmas 2022. Relative: yesterday, last week, two weeks ago, the past three
     months, last May, on Monday. With either: before, after, since, until, from ... to, between ...
     and, a week before. A year alone counts only if there is nothing else.
     """
+    if zone is not UTC:
+        here = time_range_in(cue, _as_if_utc(now_ms, zone), years, kind)
+        if here is None:
+            return None
+        spans_there = tuple(
+            Span(_in_utc(span.start_ms, zone), _in_utc(span.end_ms, zone)) for span in here.spans
+        )
+        return replace(here, now_ms=now_ms, spans=spans_there)
     text = compose(cue)
     found = tokens(text)
     if not any(map(_might_be_time, found)):
@@ -72,6 +85,23 @@ def time_range_in(
     if kind is not Kind.FACT:
         atoms = [atom for atom in atoms if not atom.relative or _is_over(atom, now_ms)]
     return _combined(reader, atoms, text) if atoms else None
+
+
+def _as_if_utc(ms: int, zone: tzinfo) -> int:
+    """The time on the wall of a zone, as if it were UTC."""
+    local = local_of_ms(ms, zone)
+    offset = local.utcoffset()
+    return ms + (round(offset.total_seconds() * 1000) if offset else 0)
+
+
+def _in_utc(wall_ms: int, zone: tzinfo) -> int:
+    """The moment at which the wall of a zone shows a time; both ends of the calendar stay."""
+    if not MIN_MS < wall_ms < MAX_MS:
+        return wall_ms
+    try:
+        return to_ms(from_ms(wall_ms).replace(tzinfo=zone))
+    except (OverflowError, InvalidTimeError):
+        return wall_ms
 
 
 # -- which expressions count ----------------------------------------------------------------------

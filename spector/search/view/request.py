@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 import numpy as np
@@ -267,9 +267,13 @@ def make_selection(
     time_range: tuple[datetime | str | None, datetime | str | None] | None,
     where: Mapping[str, Any] | None,
     keys: tuple[str, str] | None = None,
+    zone: tzinfo = UTC,
 ) -> Selection:
-    """Validate a selection; tags and scope ids have been checked by the caller."""
-    min_ms, max_ms = parse_range(time_range)
+    """Validate a selection; tags and scope ids have been checked by the caller.
+
+    ``zone``: of days without a time.
+    """
+    min_ms, max_ms = parse_range(time_range, zone)
     names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
     if names is not None and not names:
         raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")

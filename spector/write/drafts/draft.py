@@ -348,7 +348,11 @@ def _switch(value: Any, name: str, config: Config, dim: int) -> Any:
 
 
 def _instant(value: Any, name: str, config: Config, dim: int) -> Any:
-    return to_ms(value, name=name)
+    return to_ms(value, name=name, zone=config.zone)
+
+
+def _end(value: Any, name: str, config: Config, dim: int) -> Any:
+    return to_ms(value, name=name, zone=config.zone, is_end=True)
 
 
 def _each(names: str, parse: _Parse) -> dict[str, tuple[str, _Parse]]:
@@ -372,5 +376,5 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
     "event_time": ("event_ms", _instant),
     "valid_from": ("valid_from_ms", _instant),
-    "valid_until": ("valid_until_ms", _instant),
+    "valid_until": ("valid_until_ms", _end),
 }

@@ -91,7 +91,9 @@ def _store(
         return len(results)
 
     with (
-        open_store(args, create=True, durability=args.durability) as memory,
+        open_store(
+            args, create=True, durability=args.durability, timezone=args.timezone
+        ) as memory,
         console.progress("importing", "message") as progress,
     ):
         before = len(memory)

@@ -70,7 +70,9 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
             importing.check(memory)
         refused = say_refused(importing, console)
         with (
-            open_store(args, create=True, durability=args.durability) as memory,
+            open_store(
+            args, create=True, durability=args.durability, timezone=args.timezone
+        ) as memory,
             console.progress("observing", "message") as progress,
         ):
             importing.store(

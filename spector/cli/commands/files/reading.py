@@ -100,9 +100,11 @@ def probe(args: argparse.Namespace) -> Iterator[Memory]:
     import spector
 
     if os.path.exists(os.path.join(args.path, "catalog.db")):
-        opened = open_store(args, "r")
+        opened = open_store(args, "r", timezone=args.timezone)
     else:
-        opened = spector.open(":memory:", embedder=chosen_embedder(args))
+        opened = spector.open(
+            ":memory:", embedder=chosen_embedder(args), timezone=args.timezone
+        )
     with opened as memory:
         yield memory
 
