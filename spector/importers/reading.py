@@ -130,8 +130,9 @@ def _conversation(entry: Entry) -> str | None:
     """The conversation of a message; None for what is in none."""
     if not isinstance(entry, Found):
         return None
-    session = entry.conversation or entry.message.get("session_id") or ""
-    return str(session) if session or entry.message.get("role") else None
+    if entry.message.get("role") is None:  # memories and documents are no conversation
+        return None
+    return str(entry.message.get("session_id") or entry.conversation)
 
 
 def _lend(entry: Entry, moment: object) -> None:

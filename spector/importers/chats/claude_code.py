@@ -84,7 +84,8 @@ def _message(entry: dict[str, Any], source: SourceFile, place: str, options: Opt
         found = chat_message({"role": entry["type"], "content": body.get("content")})
     except InvalidInputError as error:
         raise source.error(place, error.message, hint=error.hint) from error
-    text = "\n".join(_REMINDER.sub("", each) for each in found.texts if not _INSERTED.match(each))
+    spoken = [_REMINDER.sub("", each) for each in found.texts]
+    text = "\n".join(each for each in spoken if each.strip() and not _INSERTED.match(each))
     if not text.strip():
         if found.results or found.is_tool:
             return LeftOut("tool result", place)

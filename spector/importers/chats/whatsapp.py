@@ -41,7 +41,7 @@ _OMITTED: Final = re.compile(
     r" omitted|media omitted|medya dahil edilmedi|medien ausgeschlossen|m[ée]dias? omis"
     r"|multimedia omitido|archivo omitido|m[íi]dia oculta|media omessi|media weggelaten"
     r"|g[öo]r[üu]nt[üu] dahil edilmedi|ses dahil edilmedi|video dahil edilmedi"
-    r"|[çc][ıi]kartma dahil edilmedi|belge dahil edilmedi|bild weggelassen|attached: .*)\s*>?",
+    r"|[çc][ıi]kartma dahil edilmedi|belge dahil edilmedi|bild weggelassen)\s*>?",
     re.IGNORECASE,
 )
 _ATTACHED: Final = re.compile(

@@ -1,0 +1,137 @@
+"""Notes: titles, folders and properties can be found, lines and rows stay whole.
+
+Damage without it: a note that is found by no word of its name, properties as prose, a table row in
+two halves. Guard: a vault made by hand, and texts at every limit.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spector.importers import iter_messages
+from spector.importers.notes.front_matter import properties_of, tags_in
+
+
+def read(path: Path, **options: Any) -> list[dict[str, Any]]:
+    return list(iter_messages(path, **options))
+
+
+DAILY = """---
+date: 2024-05-03
+tags: [journal, "health"]
+aliases:
+  - My run
+mood: good # a comment
+rating: 4
+done: true
+people: ["[[Ann Lee|Ann]]", Ben]
+---
+
+Ran 5 km with [[Ann Lee|Ann]] before breakfast, see [[Plan#May]]. #sport/running
+
+```
+# no heading, #notag
+```
+"""
+
+
+def test_properties_tags_dates_links_and_names_of_a_note(tmp_path: Path) -> None:
+    (tmp_path / "Daily.md").write_text(DAILY)
+    (chunk,) = read(tmp_path / "Daily.md")
+    assert chunk["text"].startswith("Daily\n\ndate: 2024-05-03\n")
+    assert chunk["event_time"] == datetime(2024, 5, 3, tzinfo=UTC)
+    assert chunk["tags"] == ["journal", "health", "sport/running"]
+    assert chunk["aliases"] == ["My run"]
+    assert chunk["metadata"]["links"] == ["Ann Lee", "Plan"]
+    assert chunk["metadata"]["properties"] == {
+        "date": "2024-05-03", "tags": ["journal", "health"], "aliases": ["My run"], "mood": "good",
+        "rating": 4, "done": True, "people": ["[[Ann Lee|Ann]]", "Ben"],
+    }  # fmt: skip
+    assert "[[Ann Lee|Ann]]" in chunk["text"], "links stay as they are"
+
+
+def test_a_vault_names_folder_and_title_and_skips_what_is_empty(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    for folder in (".obsidian", "Trips/2024", "Trips/.trash"):
+        (vault / folder).mkdir(parents=True, exist_ok=True)
+    (vault / ".obsidian" / "app.json").write_text("{}")
+    (vault / "Trips" / "2024" / "Passport.md").write_text("Ends in 4471.\n")
+    (vault / "Trips" / "Kars.md").write_text("# Kars by train\n\nTwo days.\n")
+    (vault / "Trips" / ".trash" / "old.md").write_text("gone")
+    (vault / "Untitled.md").write_text("\n\n")
+    (vault / "2024-05-03 Walk.md").write_text("Along the river.\n")
+    (vault / "Bare.md").write_text("---\nkind: game\n---\n")
+    found = {each["source"]: each for each in read(vault)}
+    assert found["Passport.md"]["text"] == "Trips > 2024 > Passport\n\nEnds in 4471."
+    assert found["Kars.md"]["text"] == "Trips > Kars > Kars by train\n\nTwo days."
+    assert found["Passport.md"]["metadata"]["folder"] == "Trips/2024"
+    assert found["2024-05-03 Walk.md"]["event_time"] == datetime(2024, 5, 3, tzinfo=UTC)
+    assert found["Bare.md"]["text"] == "Bare\n\nkind: game"
+    assert set(found) == {"Passport.md", "Kars.md", "2024-05-03 Walk.md", "Bare.md"}
+    (only,) = read(vault / "Trips" / "2024" / "Passport.md")
+    assert only["text"] == "Passport\n\nEnds in 4471."
+
+
+@pytest.mark.parametrize(("matter", "moment"), [
+    ("created: 2024-05-03T10:00:00+03:00", datetime(2024, 5, 3, 7, tzinfo=UTC)),
+    ("Created: 2024-05-03 10:00", datetime(2024, 5, 3, 7, tzinfo=UTC)),
+    ('date: "[[2024-05-03]]"', datetime(2024, 5, 2, 21, tzinfo=UTC)),
+    ("updated: 2024-05-03", datetime(2024, 5, 2, 21, tzinfo=UTC)),
+    ("date: someday", None), ("date: 20240503", datetime(2024, 5, 2, 21, tzinfo=UTC)),
+    ("price: 2024", None),
+])  # fmt: skip
+def test_dates_of_properties_are_read_in_the_zone_of_the_user(
+    tmp_path: Path, matter: str, moment: datetime | None
+) -> None:
+    (tmp_path / "n.md").write_text(f"---\n{matter}\n---\ntext\n")
+    (chunk,) = read(tmp_path / "n.md", timezone="Europe/Istanbul")
+    assert chunk.get("event_time") == moment
+
+
+@pytest.mark.parametrize(("text", "wanted"), [
+    ("a: 1\nb: x: y\nc: 'it''s'", {"a": 1, "b": "x: y", "c": "it''s"}),
+    ("a:\n- x\n-  y", {"a": ["x", "y"]}), ("a: []\nb: null", {"a": []}),
+    ("a: |\n  one\n  two\nb: 2", {"a": "one\ntwo", "b": 2}),
+    ("# comment\n- stray\n\tindented: 1", {}), ("a: [x, 'y, z', 3]", {"a": ["x", "y, z", 3]}),
+    ("url: https://example.org/a#b", {"url": "https://example.org/a#b"}),
+])  # fmt: skip
+def test_properties(text: str, wanted: dict[str, Any]) -> None:
+    assert properties_of(text.split("\n")) == wanted
+
+
+def test_tags_may_be_a_list_or_a_text() -> None:
+    assert tags_in({"Tags": "#a, b c", "tag": ["d", 5]}) == ["a", "b", "c", "d", "5"]
+
+
+def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
+    (tmp_path / "n.md").write_text("---\nnot: closed\n\ntext of the note\n")
+    text = "\n".join(each["text"] for each in read(tmp_path / "n.md"))
+    assert "not: closed" in text
+    assert "text of the note" in text
+
+
+@pytest.mark.parametrize("limit", [200, 401, 1200])
+def test_line_breaks_of_long_paragraphs_and_rows_of_tables_stay(
+    tmp_path: Path, limit: int
+) -> None:
+    log = [f"{hour:02}:00 Ana: I will bring the cake number {hour}." for hour in range(48)]
+    rows = [f"| host{n} | role number {n}. Primary. |" for n in range(60)]
+    (tmp_path / "log.txt").write_text("\n".join(log) + "\n")
+    (tmp_path / "t.md").write_text("# T\n\n| host | role |\n|---|---|\n" + "\n".join(rows) + "\n")
+    said = [each["text"] for each in read(tmp_path / "log.txt", chunk_chars=limit)]
+    assert [line for text in said for line in text.split("\n")] == log
+    told = [each["text"] for each in read(tmp_path / "t.md", chunk_chars=limit)]
+    lines = [line for text in told for line in text.split("\n") if line.startswith("| host")]
+    assert lines == ["| host | role |", *rows]
+
+
+def test_a_long_paragraph_is_cut_where_a_sentence_ends(tmp_path: Path) -> None:
+    lines = [f"This is line {n} of the text,\nwhich ends here." for n in range(40)]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    for text in (each["text"] for each in read(tmp_path / "a.txt", chunk_chars=300)):
+        assert text.endswith("."), text
+        assert len(text) <= 300
