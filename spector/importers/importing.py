@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spector.clock import zone_named
-from spector.errors import ImportFormatError, InvalidInputError
+from spector.errors import ImportFormatError, InvalidInputError, UnknownRecordError
 from spector.importers.detect import format_named
 from spector.importers.entries import Broken, Found, LeftOut, Message, Options
+from spector.importers.keys import Keys
 from spector.importers.places import Place, place_of
 from spector.importers.reading import dated, iter_entries, sources_of
 from spector.importers.report import FileReport, ImportReport
@@ -33,9 +35,9 @@ Progress = Callable[[int, int | None], None]
 
 
 class Storing(Protocol):
-    """What stores messages; returns how many of them are new."""
+    """What stores messages; returns what became of each: "new", "known", "forgotten", ..."""
 
-    def __call__(self, messages: list[Message]) -> int: ...
+    def __call__(self, messages: list[Message]) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,8 @@ def import_files(
 ) -> ImportReport:
     """Import files, folders and zip archives into a memory.
 
-    Each file is read and checked to its end before its first message is stored.
+    Each file is read and checked to its end before its first message is stored. Every message has a
+    key, by which a second import knows it: it adds what is new, and what was forgotten stays so.
 
     Args:
         dry_run: read, check and count, and store nothing.
@@ -183,6 +186,7 @@ class Importing:
                 continue
             unit.report.note(found, message)
             unit.messages += 1
+            self._foresee(unit, memory, message)
         unit.report.messages = unit.messages
         if unit.kind == "spector":
             with _at_a_path(unit.source) as path:
@@ -190,7 +194,16 @@ class Importing:
                     path, change=self._for_line, limit=self.options.limit,
                     timezone=self._zone,
                 )
-        unit.report.stored = unit.messages
+        unit.report.stored = unit.messages - unit.report.known
+
+    def _foresee(self, unit: _Unit, memory: Memory, message: Message) -> None:
+        """Count a message that the memory has already."""
+        if unit.kind == "spector" or len(memory) == 0:
+            return
+        names = {name: message.get(name) for name in ("user_id", "agent_id")}
+        with contextlib.suppress(UnknownRecordError):
+            memory.get(key=message["key"], namespace=message["namespace"], **names)
+            unit.report.known += 1
 
     def _messages(
         self, unit: _Unit, report: FileReport | None = None
@@ -205,14 +218,15 @@ class Importing:
         tally = FileReport(unit.source.label) if report is None else report
         entries = dated(iter_entries(unit.source, unit.kind, options))
         try:
-            yield from islice(self._stored(entries, tally, unit.kind), given.limit)
+            yield from islice(self._stored(entries, tally, unit), given.limit)
         finally:
             tally.zoneless = options.zoneless
             tally.notes = list(options.notes)
 
     def _stored(
-        self, entries: Iterable[Any], tally: FileReport, kind: str
+        self, entries: Iterable[Any], tally: FileReport, unit: _Unit
     ) -> Iterator[tuple[Found, Message]]:
+        keys = Keys(unit.kind, unit.source)
         first: ImportFormatError | None = None
         sound = 0
         for entry in entries:
@@ -227,13 +241,19 @@ class Importing:
             if isinstance(entry, LeftOut):
                 tally.left_out[entry.reason] += 1
                 continue
+            key = keys.of(entry)
             message = self._changed(entry.message)
-            if kind != "spector" and is_blank(message["text"]):
+            if unit.kind == "spector":
+                key = ""
+            if key and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
             elif message.get("tier") == "working":
                 tally.left_out["working tier, which is not kept"] += 1
             else:
-                for piece in _pieces(message, tally, self._most_bytes):
+                for number, piece in enumerate(_pieces(message, tally, self._most_bytes)):
+                    if key:
+                        piece["key"] = f"{key}/{number}" if number else key
+                        piece["namespace"] = keys.namespace
                     yield entry, piece
         if first is not None and not sound:
             try:
@@ -254,11 +274,13 @@ class Importing:
         Args:
             storing: stores a step; by default :meth:`Memory.remember_many`.
         """
-        store = storing or (lambda messages: len(memory.remember_many(messages)))
+        store = storing or (lambda messages: memory.remember_many(
+            messages, if_known="keep", if_forgotten="skip"
+        ).outcomes)
         total = self.total
         done = 0
         for unit in self._units:
-            unit.report.stored = 0
+            unit.report.stored = unit.report.known = 0
         for unit in self._units:
             if progress is not None:
                 progress(done, total)
@@ -274,7 +296,7 @@ class Importing:
             numbered = enumerate(self._messages(unit), 1)
             messages = (message for number, (_, message) in numbered if number not in unit.refused)
             while batch := list(islice(messages, STEP)):
-                unit.report.stored += store(batch)
+                unit.report.count(store(batch))
                 done += len(batch)
                 if progress is not None:
                     progress(done, total)

@@ -73,6 +73,13 @@ class FileReport:
         if isinstance(session, str):
             self.sessions.add(session)
 
+    def count(self, outcomes: list[str]) -> None:
+        """Count what became of messages that were stored."""
+        for outcome in outcomes:
+            self.stored += outcome in ("new", "replaced")
+            self.known += outcome in ("known", "repeated")
+            self.forgotten += outcome == "forgotten"
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it; what there is none of is left out, but for the counts."""
         out: dict[str, Any] = {

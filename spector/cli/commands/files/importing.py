@@ -12,6 +12,7 @@ from spector.cli.commands.files.reading import (
     probe,
     refuse_working,
     say_refused,
+    without_key,
 )
 from spector.cli.commands.files.tally import Tally
 from spector.cli.options import (
@@ -61,9 +62,10 @@ def add_import(commands: Any) -> None:
 _IMPORT = """Store the messages of chat logs (JSON lines, exports of ChatGPT, Claude, Telegram,
 WhatsApp, Slack, Discord), notes (Markdown, text), tables and data sets: files, folders or zip
 archives. Each file is read and checked to its end before its first message is stored, so a
-malformed file stores nothing. A file that was named and cannot be read ends the command; one in a
-folder is listed, the others are stored, and the exit code is 1. --dry-run ends with the same exit
-code."""
+malformed file stores nothing. Every message has a key: importing a file again, or a longer export
+of the same chat, adds what is new, and what was forgotten stays forgotten (not with --observe). A
+file that was named and cannot be read ends the command; one in a folder is listed, the others are
+stored, and the exit code is 1. --dry-run ends with the same exit code."""
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
@@ -84,11 +86,11 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
 def _store(
     args: argparse.Namespace, console: Console, importing: Importing, tally: Tally | None
 ) -> None:
-    def observe(messages: list[dict[str, Any]]) -> int:
+    def observe(messages: list[dict[str, Any]]) -> list[str]:
         assert tally is not None
-        results = memory.observe_many(messages)
+        results = memory.observe_many([without_key(each) for each in messages])
         tally.add(results)
-        return len(results)
+        return ["new"] * len(results)
 
     with (
         open_store(

@@ -12,6 +12,7 @@ from spector.cli.commands.files.reading import (
     probe,
     refuse_working,
     say_refused,
+    without_key,
 )
 from spector.cli.commands.files.tally import Tally
 from spector.cli.options import (
@@ -93,10 +94,11 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
 def _observe(
     args: argparse.Namespace, console: Console, memory: Memory, messages: list[dict[str, Any]],
     tally: Tally,
-) -> int:
+) -> list[str]:
+    messages = [without_key(each) for each in messages]
     results = memory.observe_many(messages, timezone=args.timezone, dry_run=args.dry_run)
     tally.add(results)
     if args.explain:
         for message, result in zip(messages, results, strict=True):
             console.say(f"> {clean(str(message.get('text'))[:_SHOWN])}\n{result}")
-    return len(results)
+    return ["new"] * len(results)

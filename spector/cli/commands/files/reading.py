@@ -20,7 +20,8 @@ from spector.importers import FORMATS, Importing, ImportOptions
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused"]
+__all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused",
+           "without_key"]  # fmt: skip
 
 #: refused files and entries that are listed
 _MOST_LISTED = 100
@@ -81,6 +82,11 @@ def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any
         if getattr(args, name):
             message[name] = getattr(args, name)
     return {**message, **scopes(args)}
+
+
+def without_key(message: dict[str, Any]) -> dict[str, Any]:
+    """A message for observing, which decides by itself what is known."""
+    return {name: value for name, value in message.items() if name not in ("key", "namespace")}
 
 
 def _readable(name: str, stack: contextlib.ExitStack) -> Path:

@@ -1,0 +1,175 @@
+"""An import that is done again adds nothing, whatever ended the first one.
+
+Mechanism: every message has a key. Damage without it: doubles after an interrupt, forgotten words
+that come back with the next export. Guard: files imported twice, in part, longer, after forgetting,
+and by processes that are killed at random moments.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.importers import import_files
+from tests.fakes import FakeEmbedder
+from tests.importers.samples import SAMPLES
+from tests.proof import seed
+
+
+def opened(path: Path | str = ":memory:") -> spector.Memory:
+    return spector.open(path, embedder=FakeEmbedder(dim=16))
+
+
+def essence(memory: spector.Memory) -> Counter[str]:
+    """What the memories are, but for their ids and times of storing."""
+    own = {"id", "recorded_at", "last_access"}
+    return Counter(
+        json.dumps({k: v for k, v in each.to_dict().items() if k not in own}, sort_keys=True)
+        for each in memory
+    )
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_file_that_is_imported_twice_adds_nothing(tmp_path: Path, name: str) -> None:
+    file, text = SAMPLES[name]
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    with opened() as memory:
+        first = import_files(memory, tmp_path / file, timezone="UTC")
+        before = essence(memory)
+        assert first.stored == len(memory) > 0
+        foreseen = import_files(memory, tmp_path / file, timezone="UTC", dry_run=True)
+        again = import_files(memory, tmp_path / file, timezone="UTC")
+        assert (again.stored, again.known) == (0, first.stored) == (foreseen.stored, foreseen.known)
+        assert essence(memory) == before
+        assert "known already" in str(again)
+
+
+def test_equal_messages_are_told_apart_and_a_longer_export_adds_the_difference(
+    tmp_path: Path,
+) -> None:
+    chat = tmp_path / "_chat.txt"
+    lines = ["13/02/25, 10:00 - Ann: ok", "13/02/25, 10:00 - Ann: ok", "13/02/25, 10:00 - Ben: ok",
+             "13/02/25, 10:01 - Ann: ok"]  # fmt: skip
+    with opened() as memory:
+        chat.write_text("\n".join(lines) + "\n")
+        assert import_files(memory, chat).stored == 4
+        chat.write_text("\n".join([*lines, lines[0], "14/02/25, 10:01 - Ann: new"]) + "\n")
+        report = import_files(memory, chat)
+        assert (report.stored, report.known) == (2, 4)
+        assert len(memory) == 6
+
+
+def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text("".join(
+        json.dumps({"role": "user", "content": f"line {n}", "timestamp": 1714730000 + n}) + "\n"
+        for n in range(5)
+    ))  # fmt: skip
+    with opened() as memory:
+        import_files(memory, path)
+        (gone,) = [each for each in memory if each.text == "line 2"]
+        memory.forget(gone)
+        report = import_files(memory, path)
+        assert (report.stored, report.known, report.files[0].forgotten) == (0, 4, 1)
+        assert "line 2" not in {each.text for each in memory}
+        assert "forgotten before" in str(report)
+
+
+def test_a_change_by_the_user_is_kept_and_users_are_apart(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"role": "user", "content": "I sail.", "id": "m1", "session_id": "s"}\n')
+    with opened() as memory:
+        import_files(memory, path)
+        (record,) = memory
+        memory.update(record, tags=["mine"], importance=0.9)
+        assert import_files(memory, path).known == 1
+        (kept,) = memory
+        assert (kept.tags, round(kept.importance, 2)) == (("mine",), 0.9)
+        for user in ("ada", "ben", "ada"):
+            import_files(memory, path, change=lambda m, user=user: {**m, "user_id": user})
+        assert sorted(str(each.user_id) for each in memory) == ["None", "ada", "ben"]
+
+
+def test_an_import_of_a_folder_is_known_wherever_the_folder_lies(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "deep" / "note.md").write_text("Feed in April.\n")
+        (tmp_path / name / "note.md").write_text("Feed in April.\n")
+    with opened() as memory:
+        assert import_files(memory, tmp_path / "here").stored == 2
+        assert import_files(memory, tmp_path / "there").known == 2
+
+
+IMPORT = """
+import sys
+import spector
+from pathlib import Path
+from spector.importers import import_files
+from tests.fakes import FakeEmbedder
+
+with spector.open(sys.argv[1], embedder=FakeEmbedder(dim=16)) as memory:
+    print("open", flush=True)
+    import_files(memory, Path(sys.argv[2]))
+"""
+
+
+def _run(store: Path, file: Path, seconds: float | None) -> bool:
+    """Import in another process; whether it ended by itself."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", IMPORT, str(store), str(file)], stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    if seconds is not None:
+        time.sleep(seconds)
+        process.kill()
+    process.stdout.close()
+    return process.wait() == 0
+
+
+@pytest.mark.parametrize(("count", "kills"), [
+    pytest.param(300, 2, id="some"), pytest.param(2000, 50, id="all", marks=pytest.mark.slow)
+])  # fmt: skip
+def test_killed_at_random_moments_and_run_again_equals_an_import_in_one_go(
+    tmp_path: Path, count: int, kills: int
+) -> None:
+    rng = random.Random(seed(34))
+    path = tmp_path / "log.jsonl"
+    with path.open("w") as file:
+        for n in range(count):
+            entry: dict[str, Any] = {
+                "role": "user", "content": f"Pump {n * 7 % 97} in hall {n % 13} reads {n % 9} bar",
+                "timestamp": 1714730000 + n // 3,
+            }
+            if n % 2:
+                entry["id"] = f"m{n}"
+            file.write(json.dumps(entry) + "\n")
+    begun = time.monotonic()
+    assert _run(tmp_path / "whole", path, None)
+    lasts = time.monotonic() - begun
+    with opened(tmp_path / "whole") as memory:
+        wanted = essence(memory)
+    assert wanted.total() == count
+    parts = 0
+    for n in range(kills):
+        store = tmp_path / f"killed{n}"
+        for _ in range(rng.randrange(1, 4)):
+            _run(store, path, rng.random() * lasts * 0.8)
+        with opened(store) as memory:
+            parts += 0 < len(memory) < count
+            assert essence(memory) <= wanted, "a part of it, and nothing else"
+        assert _run(store, path, None)
+        with opened(store) as memory:
+            assert essence(memory) == wanted
+            assert memory.check().ok
+    assert parts or kills < 10
