@@ -192,6 +192,7 @@ def zone_named(name: str | tzinfo, argument: str = "timezone") -> tzinfo:
             f"{argument} must be a str or a tzinfo, got {type(name).__name__}",
             hint='pass a name like "Europe/Istanbul" or an offset like "+03:00"',
         )
+    name = str.__str__(name)  # a subclass may answer as it likes
     if name in ("UTC", "Z"):
         return UTC
     found = re.fullmatch(r"([+-])([01]\d|2[0-3]):([0-5]\d)", name)

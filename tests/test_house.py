@@ -22,7 +22,7 @@ LINES_OF_A_VERB = 6
 
 #: file -> lines that it may have at most; a file that shrinks takes its entry along
 LONG_FILES: dict[str, int] = {
-    "spector/memory.py": 531,
+    "spector/memory.py": 529,
 }
 #: function -> lines that it may have at most
 LONG_FUNCTIONS: dict[str, int] = {}

@@ -54,6 +54,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "sorts": ("memory", "facts"),
     "mode": ("semantic", "fast"),
     "seed": (1838348697600000, -1),
+    "timezone": ("+03:00", "Mars/Olympus"),
 }
 
 

@@ -302,7 +302,11 @@ def wordless(item: Any) -> str:
     """Why a message of a chat model has no text to remember; "" for one that has, or is none."""
     if isinstance(item, str):
         return ""
-    item = as_message(item)
+    with reading("the message"):
+        return _wordless(as_message(item))
+
+
+def _wordless(item: Any) -> str:
     if not isinstance(item, Mapping):
         return ""
     body = item.get("content", item.get("text"))
