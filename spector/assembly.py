@@ -58,7 +58,6 @@ from spector.search import HotTier, Listing, Neighbours, Searcher, Surveyor
 from spector.search.evidence import Probes
 from spector.session import Keeping, SessionKey, Sessions, SessionTools
 from spector.sleep import ConceptWorker, Condenser, ReflectDaemon, Sleeper, Tools, WriteSignal
-from spector.store.catalog import ANYBODY
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
@@ -72,7 +71,6 @@ from spector.write import (
     Forgetter,
     KeyWriter,
     KnowledgeWriter,
-    Manner,
     SeriesWriter,
     Speakers,
     UnitWriter,
@@ -332,7 +330,7 @@ def _sleeper_of(
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
         writer=UnitWriter(
             context, knowledge, restate=updater.restate, reinstate=changer.reinstate,
-            forget=lambda ids: forgetter.forget_ids([*ids], Manner(skip_protected=True), ANYBODY),
+            forget=forgetter.forget_living,
         ),
         tools=tools, turn=threading.Lock(), operations=operations,
     )

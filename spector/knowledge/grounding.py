@@ -79,11 +79,12 @@ class Figure:
 
 def concepts_to_ground(
     reader: KnowledgeReader, enough: int, since_ms: int
-) -> tuple[set[int], set[int]]:
-    """Concepts whose statistics are not those of their episodes, and those with new references.
+) -> tuple[set[int], set[int], int]:
+    """Concepts whose statistics are not those of their episodes, those with new references, and
+    the time of the newest reference.
 
     Args:
-        since_ms: from which on a reference is new.
+        since_ms: after which a reference is new.
     """
     counts: dict[int, int] = {}
     newest: dict[int, int] = {}
@@ -99,8 +100,8 @@ def concepts_to_ground(
         each for each, n in counts.items()
         if n >= enough and (each not in said or said[each][0] != n or newest[each] > said[each][1])
     }
-    met = {each for each, n in counts.items() if n >= _COMMON and newest[each] >= since_ms}
-    return due, met
+    met = {each for each, n in counts.items() if n >= _COMMON and newest[each] > since_ms}
+    return due, met, max(newest.values(), default=since_ms)
 
 
 def figure_text(code: str, name: str, values: Mapping[str, float]) -> str:

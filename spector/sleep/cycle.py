@@ -124,6 +124,8 @@ class Cycle:
         self._proposals: list[Proposal] = []
         self._files = ReflectReport()
         self._sealed = 0
+        #: the step that comes next was cut short in an earlier call
+        self._is_resumed = False
 
     def run(
         self, state: SleepState, steps: Sequence[str], *, named: bool, dry_run: bool,
@@ -136,8 +138,12 @@ class Cycle:
                 leaves no trace.
         """
         started, self._note = time.perf_counter(), note
+        left = max(0, self._calls - int(state.recent.get("calls", 0)))
         night = Night(self._config, self._survey, state, self._tools, named=named, dry=dry_run,
-                      calls_left=self._calls)  # fmt: skip
+                      calls_left=left)  # fmt: skip
+        self._is_resumed = note is None and not dry_run
+        if self._is_resumed:
+            self._writer.finish_erasing(state.cycle)
         before, finished = self._counts(night), True
         try:
             for n, name in enumerate(steps):
@@ -175,7 +181,8 @@ class Cycle:
                     self._files = self._upkeep()
                     tally.changed = self._files.compaction.records_reclaimed
             elif name in STEPS:
-                night.begin_step()
+                night.begin_step(resumed=self._is_resumed)
+                self._is_resumed = False
                 for unit in self._units(night, name):
                     self._do(night, name, unit, tally, dry_run=dry_run)
         except (CatalogCorruptError, PartitionCorruptError):
@@ -213,7 +220,7 @@ class Cycle:
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
         if self._progress is not None:
             self._progress(name, tally.seen, None)
-        if (unit.ids or unit.prepared) and self._must_stop():
+        if (unit.ids or unit.prepared or unit.erases) and self._must_stop():
             raise Stopped
 
     def _proposed(self, night: Night, name: str, unit: Unit) -> Iterator[Proposal]:

@@ -54,7 +54,8 @@ class ReflectDaemon(Sole):
 
     Upkeep runs at an interval, after enough writes, or when tombstones pile up. A cycle of sleep
     runs at an interval of its own, at the end of a session, or on :meth:`wake_now`; by itself only
-    in a store that has slept or been observed before (``Config.sleep.auto``).
+    in a store that has slept or been observed before (``Config.sleep.auto``). There it rehearses
+    at a third interval, whatever the steps of a cycle are.
 
     Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
     the next one tries again, unless the store itself has failed or been closed. Partitions that a
@@ -85,13 +86,16 @@ class ReflectDaemon(Sole):
         #: a cycle of sleep is wanted now
         self._called = False
         #: when the next cycle of sleep is due by itself
-        self._night = math.inf
+        self._night = self._test = math.inf
+        #: the last cycle has to go on
+        self._is_cut = False
         #: the last cycle made progress and left partitions to order: wake again in a second
         self._more = False
         #: paths that the last cycle could not compact; None: it failed as a whole
         self._stuck: frozenset[str] | None = frozenset()
         self.cycles = 0
         self.nights = 0
+        self.rehearsals = 0
         self.last_report: ReflectReport | None = None
         self.last_error: BaseException | None = None
 
@@ -164,11 +168,14 @@ class ReflectDaemon(Sole):
 
     def _run(self) -> None:
         self._night = time.monotonic() + self._config.sleep.interval_s
+        self._test = time.monotonic() + self._config.sleep.testing_interval_s
         deadline = time.monotonic() + self._interval_s
-        while self._wait(min(deadline, self._night)):
+        while self._wait(min(deadline, self._night, self._test)):
             try:
                 if self._called or time.monotonic() >= self._night:
                     self._sleep()
+                elif time.monotonic() >= self._test:
+                    self._rehearse()
                 if time.monotonic() < deadline and not self._due():
                     continue
                 with self._wake:
@@ -191,10 +198,19 @@ class ReflectDaemon(Sole):
             return
         report = self._sleeper.reflect()
         self.last_report = report
+        self._is_cut = not report.finished
         if report.finished:
             self.nights += 1
         else:
             self._night = time.monotonic() + _AGAIN_S
+
+    def _rehearse(self) -> None:
+        """The testing effect as a job of its own; a cycle that has to go on rehearses itself."""
+        self._test = time.monotonic() + self._config.sleep.testing_interval_s
+        if self._sleeper is None or self._is_cut or not self._sleeper.may_sleep():
+            return
+        self.last_report = self._sleeper.reflect("rehearse")
+        self.rehearsals += 1
 
     def _note(self, report: ReflectReport) -> None:
         failed = report.compaction.failed

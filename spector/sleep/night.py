@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +20,11 @@ from spector.providers import Fact, FactExtractor, LLMFactExtractor, estimated_t
 from spector.search import NO_END, Neighbours, Strengths, Surveyor
 from spector.sleep.condensing import Condenser
 from spector.sleep.state import SleepState, compact
-from spector.write import ConceptRun, Promotion, Unit, differences
+from spector.write import ConceptRun, Promotion, Unit, differences, unpacked_rows
 
 __all__ = [
-    "DAY_MS", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools", "Units",
-    "batches", "has_flag",
+    "DAY_MS", "ERASED", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools",
+    "Units", "batches", "has_flag", "mark_of",
 ]
 
 #: the units of a step, and at its end the fields of the state that change with it
@@ -38,7 +39,10 @@ _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXIL
 #: changes that take a memory out of recall, and count against the limit of a day
 RETIRED: Final = "retired"
 REHEARSED: Final = "rehearsed"
+ERASED: Final = "erased"
 _TIERS: Final = {each.name.lower(): int(each) for each in TierCode}
+#: changes that are not of the numbers of a memory
+_NO_VALUES: Final = frozenset({"made", "item", "restated", "rows", "cycle", ERASED})
 _TIER_NAMES: Final = {code: name for name, code in _TIERS.items()}
 
 
@@ -80,6 +84,8 @@ class Night:
     proposed: dict[str, list[int]] = field(default_factory=dict)
     #: a unit has changed memories since they were read
     is_outdated: bool = False
+    #: what this step has changed in an earlier call: memories by what became of them
+    done: dict[str, set[int]] = field(default_factory=dict)
     _columns: Strengths | None = field(default=None)
     _proposed_texts: set[tuple[str, str]] = field(default_factory=set)
 
@@ -96,7 +102,35 @@ class Night:
         """All memories as they were when this step began, but for what others wrote meanwhile."""
         if self._columns is None:
             self._columns = self.survey.all()
+            if self.done:
+                self._columns = before_step(self._columns, self._own_changes())
         return self._columns
+
+    def _own_changes(self) -> list[dict[str, Any]]:
+        """What this step has changed in this cycle, in order."""
+        since = self.state.recent.get("once", {}).get("from", 0)
+        with self.survey.knowledge() as reader:
+            rows = reader.cycle_changes(cycle=self.state.cycle)
+        return [row for row in rows if row["ordinal"] >= since]
+
+    def once(self, name: str, value: Callable[[], Any]) -> Any:
+        """What a step computes as it begins, and has again when it is gone on with; JSON."""
+        known = self.state.recent.get("once", {})
+        if name not in known:
+            known = {**known, name: value()}
+            self.state.note({"recent": {"once": known}})
+        return known[name]
+
+    def dropped(self, table: str) -> Counter[int]:
+        """How many rows of a table this step has dropped, by the memory that they began at."""
+        found: Counter[int] = Counter()
+        for row in self._own_changes() if self.done else ():
+            if row["what"] == "rows":
+                found.update(
+                    each.key[0] for each in unpacked_rows(row["before"]["rows"])
+                    if each.table == table and each.mark is None
+                )
+        return found
 
     @property
     def made(self) -> int:
@@ -123,16 +157,38 @@ class Night:
         self._proposed_texts.add((step, text))
         return True
 
-    def begin_step(self) -> None:
-        """Have the memories read anew if an earlier step has changed some."""
+    def begin_step(self, *, resumed: bool = False) -> None:
+        """Have the memories read anew if an earlier step has changed some.
+
+        A step that is gone on with has them as they were before it; `done` is what it has changed.
+        """
         if self.is_outdated and not self.dry:
             self._columns, self.is_outdated = None, False
+        self.done = {}
+        if not resumed:
+            self.state.note({"recent": {"once": {}}})
+        if self.dry:
+            return
+        if resumed:
+            for row in self._own_changes():
+                if row["record_id"] is not None:
+                    self.done.setdefault(row["what"], set()).add(row["record_id"])
+            self._columns, self.is_outdated = None, True
+        self.once("from", self._next_ordinal)
+
+    def _next_ordinal(self) -> int:
+        with self.survey.knowledge() as reader:
+            return reader.last_ordinal(self.state.cycle) + 1
 
     def pretend(self, unit: Unit) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
         """(id, values before, values after) of what a unit would change; later steps see it."""
+        all_rows = self.memories.rows
+        if unit.erases:
+            gone = np.isin(all_rows["id"], np.array(list(unit.erases), np.int64))
+            all_rows["flags"][gone] |= int(Flag.DORMANT)
+            return [(each, {}, {"forgotten": True}) for each in unit.erases]
         if unit.alter is None or not unit.ids:
             return []
-        all_rows = self.memories.rows
         places = np.flatnonzero(np.isin(all_rows["id"], np.array(list(unit.ids), np.int64)))
         part = Strengths(all_rows[places].copy(), self.memories.users, self.memories.sessions)
         before = part.rows.copy()
@@ -165,11 +221,18 @@ class Night:
         if self.dry or not condenser.does(task):
             return "", False
         made = ""
-        if self.calls_left > 0:
-            self.calls_left -= 1
-            self.calls += 1
+        if self._may_call():
             made = condenser.condense(task, texts, self.sleep.summary_tokens)
         return made, not made
+
+    def _may_call(self) -> bool:
+        """Whether there is a call of a model left, which is taken."""
+        if self.calls_left <= 0:
+            return False
+        self.calls_left -= 1
+        self.calls += 1
+        self.state.note({"recent": {"calls": int(self.state.recent.get("calls", 0)) + 1}})
+        return True
 
     def facts_of(self, text: str) -> tuple[Sequence[Fact] | None, bool]:
         """What a caller's extractor reads in a text, and whether it was to and did not."""
@@ -178,10 +241,8 @@ class Night:
             extractor = None  # a call for each text would leave none for themes
         if extractor is None or self.dry:
             return None, False
-        if self.calls_left <= 0:
+        if not self._may_call():
             return None, True
-        self.calls_left -= 1
-        self.calls += 1
         try:
             return list(extractor.extract(text)), False
         except Exception:  # whatever a model of someone else raises, the rules go on
@@ -255,11 +316,19 @@ class Night:
 
     def room_to_retire(self) -> dict[int, int]:
         """How many memories of each user may still become dormant today, by the user's number."""
-        memories, lately = self.memories, self.changed_lately(RETIRED)
+        memories, lately = self.memories, set(self.changed_lately(RETIRED))
         rows = memories.rows
         active = Counter(rows["user"][self.is_active(rows)].tolist())
-        gone = rows["user"][np.isin(rows["id"], np.array(lately, np.int64))].tolist()
+        gone = rows["user"][np.isin(rows["id"], np.array(sorted(lately), np.int64))].tolist()
         retired = Counter(gone)
+        # what this step has retired is active in the memories that it sees
+        own = self.done.get(RETIRED, set())
+        again = rows["user"][np.isin(rows["id"], np.array(sorted(own), np.int64))].tolist()
+        active -= Counter(again)
+        erased = self._erased_lately()
+        for number, user in enumerate(memories.users):
+            if (mark := mark_of(user)) in erased:
+                retired[number] += erased[mark]
         return {
             user: max(
                 self.sleep.blast_least,
@@ -267,6 +336,48 @@ class Night:
             ) - retired[user]
             for user in {*active, *retired}
         }
+
+    def room_of_step(self) -> dict[int, int]:
+        """The same with what this step has used of it before it was cut short."""
+        room, rows = self.room_to_retire(), self.memories.rows
+        own = np.array(sorted(self.done.get(RETIRED, ())), np.int64)
+        for user, count in Counter(rows["user"][np.isin(rows["id"], own)].tolist()).items():
+            room[user] = room.get(user, 0) + count
+        return room
+
+    def _erased_lately(self) -> Counter[str]:
+        """How many memories cycles of the last 24 hours have erased, by the mark of their user."""
+        found: Counter[str] = Counter()
+        with self.survey.knowledge() as reader:
+            begun = {
+                row["cycle"]: row["before"]["started_ms"] for row in reader.cycle_changes("cycle")
+            }
+            for row in reader.cycle_changes(ERASED):
+                if begun.get(row["cycle"], 0) > self.started_ms - DAY_MS:
+                    found.update(row["before"]["users"])
+        return found
+
+
+def mark_of(user: str | None) -> str:
+    """What stands for a user in the record of a cycle, which has no words."""
+    return f"{zlib.crc32((user or '').encode()):08x}"
+
+
+def before_step(memories: Strengths, changes: Sequence[dict[str, Any]]) -> Strengths:
+    """Memories without what a step has made, and as they were before it."""
+    made = [row["record_id"] for row in changes if row["what"] == "made"]
+    rows = memories.rows[~np.isin(memories.rows["id"], np.array(made, np.int64))].copy()
+    places = {each: n for n, each in enumerate(rows["id"].tolist())}
+    for row in reversed(changes):
+        place = places.get(row["record_id"])
+        if place is None or row["what"] in _NO_VALUES:
+            continue
+        for name, value in row["before"].items():
+            if name == "tier":
+                rows["tier"][place] = _TIERS.get(value[0], rows["tier"][place])
+            elif name != "why":
+                rows[name][place] = value[0]
+    return Strengths(rows, memories.users, memories.sessions)
 
 
 def has_flag(rows: Rows, flag: Flag) -> Mask:

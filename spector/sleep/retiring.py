@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from spector.layout import Flag
 from spector.search import Strengths
-from spector.sleep.night import RETIRED, Mask, Night, Rows, batches, has_flag
+from spector.sleep.night import RETIRED, Mask, Night, Rows, batches, has_flag, mark_of
 from spector.sleep.protection import AT_REST
 from spector.write import Unit
 
@@ -17,13 +18,16 @@ __all__ = ["retiring"]
 
 def retiring(
     night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int], *,
-    waiting: int = 0,
+    waiting: int = 0, erases: bool = False,
 ) -> Iterable[Unit]:
     """Units that make memories dormant, in their order, as far as a day's limit allows.
 
     Args:
         waiting: how many more of them wait for another day.
+        erases: they are forgotten for good instead.
     """
+    done = np.array(sorted(night.done.get(RETIRED, ())), np.int64)
+    rows = rows[~np.isin(rows["id"], done)]
     room, chosen = night.room_to_retire(), []
     for n, user in enumerate(rows["user"].tolist()):
         if room.get(user, 0) > 0:
@@ -34,7 +38,17 @@ def retiring(
         name: count for name, count in {**spared, "limit of a day": waiting}.items() if count
     }
     picked = rows["id"][chosen]
+    users = dict(zip(picked.tolist(), rows["user"][chosen].tolist(), strict=True))
     for batch in batches(picked, night.sleep.batch_records):
+        if erases:
+            names = (mark_of(night.memories.users[users[each]]) for each in batch.tolist())
+            yield Unit(
+                erases=batch.tolist(), users=Counter(names), what="forget", seen=len(batch),
+                skipped=skipped, reason=why if isinstance(why, str) else "",
+                reasons={} if isinstance(why, str) else why,
+            )  # fmt: skip
+            skipped = {}
+            continue
         yield Unit(
             ids=batch.tolist(), alter=_put_to_rest, what=RETIRED, seen=len(batch),
             skipped=skipped, reason=why if isinstance(why, str) else "",

@@ -64,7 +64,11 @@ def undo(
     for unit in work.units():
         work.changed += writer.commit(unit, None, lambda made: state.row()).changed
     made = work.made()
+    work.kept |= work.erased()
     writer.take_back(made, work.ended(made))
+    stay = survey.words(made).keys()  # they were pinned since
+    work.kept |= stay
+    made = [each for each in made if each not in stay]
     for unit in work.restated(retold):
         work.changed += writer.commit(unit, None, lambda made: state.row()).changed
     for name in ("decayed_ms", "compressed_ms", "extracted_id", "abstracted_id", "recent"):
@@ -159,6 +163,11 @@ class _Undo:
         same = [each for each, found in words.items() if text_mark(found.text) == marks[each]]
         self.kept |= words.keys() - set(same)
         return sorted(same)
+
+    def erased(self) -> set[int]:
+        """What the cycle has forgotten for good."""
+        return {each for row in self._rows if row["what"] == "erased"
+                for each in row["before"]["ids"]}  # fmt: skip
 
     def ended(self, made: Sequence[int]) -> list[int]:
         """What these memories, which the cycle made, had superseded."""

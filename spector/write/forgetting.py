@@ -109,6 +109,11 @@ class Forgetter:
         finally:
             self._parts.callbacks.deliver()
 
+    def forget_living(self, ids: Iterable[int]) -> ForgetReport:
+        """Forget those of some memories that there are, but for protected ones."""
+        catalog = self._parts.router.durable_store().catalog
+        return self.forget_found(lambda: sorted(catalog.fetch(sorted(ids))), Manner())[0]
+
     def _forget(
         self, ids: list[int], manner: Manner, *, named: bool
     ) -> tuple[ForgetReport, Needles | None]:

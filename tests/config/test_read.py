@@ -19,10 +19,7 @@ from spector import Config
 
 SOURCE = Path(spector.__file__).parent
 #: fields whose part is missing
-WAITING: frozenset[str] = frozenset({
-    "sleep.testing_interval_s", "sleep.forget_action", "sleep.extract_batch",
-    "sleep.extract_texts", "sleep.promote_by_entity", "knowledge.concept_max_age_days",
-})  # fmt: skip
+WAITING: frozenset[str] = frozenset()
 #: names under which parts keep the configuration, or a section of it
 ROOTS = frozenset({"config", "_config", "args"})
 #: further names of single sections

@@ -284,6 +284,13 @@ ROWS: Final = (
         "random operations of five users over facets, sleep and recalls; each name belongs to one",
         ("engine",), {"operations": 100_000},
     ),
+    Row(
+        "nights", "A night cut or killed leaves what a whole one does; undone, what was before",
+        "SIGKILL at random file calls of nights in which every step has work, cut after each unit;"
+        " the next call finishes them, and all that the store says is compared; purges during a"
+        " night, undoing, ten users", ("durable", "search", "language", "providers"),
+        {"kills_in_a_night": 200},
+    ),
     Row("repair", "Whatever is intact can be salvaged", "check --repair on every kind of damage",
         ("durable", "providers", "cli"),
     ),

@@ -7,6 +7,7 @@ for a concept once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -31,6 +32,7 @@ __all__ = [
     "Named",
     "concept_of",
     "elements_among",
+    "members_of_shared_entities",
     "named_after",
     "named_in",
     "plan_extraction",
@@ -42,6 +44,7 @@ ENTITY_MEMORIES: Final = 5
 ENTITY_SESSIONS: Final = 3
 
 
+_SPEAKERS: Final = frozenset({"entity://person/user", "entity://person/agent"})
 #: codes of the tiers that keep what happened
 _OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
 
@@ -162,6 +165,25 @@ def shared_entities(
             element = Element(row["scope"], key, category)
             found = _joined(found, {element: (about["name"], episodic)})
     return found
+
+
+def members_of_shared_entities(
+    reader: KnowledgeReader, *, entity_memories: int, entity_sessions: int
+) -> set[int]:
+    """Episodic memories of entities that enough of them, of enough sessions, mention.
+
+    The user and the agent are in nearly all; they are no such entity.
+    """
+    counts = Counter(row["a"] for row in reader.links("mention"))
+    many = [each for each, count in counts.items() if count >= entity_memories]
+    speakers = {
+        each for each, row in reader.items(many).items() if row["json"].get("uri") in _SPEAKERS
+    }
+    found = shared_entities(
+        reader, set(many) - speakers, entity_memories=entity_memories,
+        entity_sessions=entity_sessions,
+    )
+    return {memory for _, ids in found.values() for memory in ids}
 
 
 def plan_extraction(

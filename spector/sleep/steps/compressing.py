@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from spector.knowledge import Changes, KnowledgeReader, encode
-from spector.language.worth import extract_of
 from spector.layout import Flag, TierCode
 from spector.providers import estimated_tokens
 from spector.search import Strengths
@@ -50,10 +49,11 @@ def compress(night: Night, cursor: int) -> Units:
     for batch in batches(chosen[chosen > cursor], sleep.batch_records):
         ids = batch.tolist()
         texts = {each: found.text for each, found in night.survey.words(ids).items()}
+        decide, fallback = _summaries(night, texts)
         yield Unit(
-            ids=ids, alter=_consolidated, decide=_summaries(texts, sleep.summary_tokens),
-            cursor=int(batch[-1]), seen=len(batch), skipped=spared, reason="medium term",
-        )  # fmt: skip
+            ids=ids, alter=_consolidated, decide=decide, cursor=int(batch[-1]), seen=len(batch),
+            skipped=spared, reason="medium term", fallback=fallback,
+        )
         spared = {}
     if sleep.compress_below != "keep":
         yield from _below(night, below)
@@ -63,10 +63,22 @@ def compress(night: Night, cursor: int) -> Units:
 
 
 def _below(night: Night, rows: Rows) -> Units:
-    """What is not important enough becomes dormant, as far as protections and limits let it."""
-    protection = Protection(night, night.memories.rows)
-    free = rows[protection.of_headers(rows, floors=True, use=True)]
-    yield from retiring(night, free, "not important in the short term", protection.spared)
+    """What is not important enough rests or goes, as far as protections and limits let it.
+
+    Where forgetting erases, what is below goes as soon as it is judged, as in UCMA; else floors of
+    categories hold.
+    """
+    sleep, protection = night.sleep, Protection(night, night.memories.rows)
+    erases = sleep.compress_below == "forget"
+    floors = not (erases and sleep.forget_action == "forget")
+    free = rows[protection.of_headers(rows, floors=floors, use=True)]
+    ids = free["id"].tolist()
+    with night.survey.knowledge() as reader:
+        kept = protection.of_knowledge(ids, night.survey.words(ids), reader)
+    free = free[~np.isin(free["id"], np.array(sorted(kept), np.int64))]
+    yield from retiring(
+        night, free, "not important in the short term", protection.spared, erases=erases
+    )
     return None
 
 
@@ -77,18 +89,24 @@ def _consolidated(fresh: Strengths) -> Mask:
     return chosen
 
 
-def _summaries(texts: Mapping[int, str], most: int):  # type: ignore[no-untyped-def]
-    """Rows with the summaries of texts that are too long to be their own."""
+def _summaries(
+    night: Night, texts: Mapping[int, str]
+) -> tuple[Callable[[KnowledgeReader, int], Changes], bool]:
+    """Rows with the summaries of texts that are too long to be their own; whether a model failed.
+    """
+    most = night.sleep.summary_tokens
     long = {each: text for each, text in texts.items() if estimated_tokens(text) > most}
-    short = {each: extract_of([text], most, estimated_tokens) for each, text in long.items()}
+    made = {each: night.summary_of([text], "summaries") for each, text in long.items()}
+    short = {each: text for each, (text, _) in made.items()}
+    fallback = any(failed for _, failed in made.values())
 
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
         changes = Changes()
         known = reader.payloads(list(short), "episode")
         for each, summary in short.items():
-            if summary:
+            if summary and not known.get(each, {}).get("summary"):
                 fields = {**known.get(each, {}), "summary": summary}
                 changes.put("payload", id=each, sort="episode", json=encode("episode", fields))
         return changes
 
-    return decide
+    return decide, fallback

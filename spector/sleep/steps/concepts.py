@@ -105,15 +105,15 @@ def _woken(fresh: Any) -> Any:
 
 def grounding(night: Night) -> Units:
     """Bring the statistics of concepts with new references up to date, and their relations."""
-    since, now_ms = night.state.recent.get("grounded_ms", 0), night.started_ms
+    since = night.state.recent.get("grounded_ms", 0)
     with night.survey.knowledge() as reader:
-        due, met = concepts_to_ground(reader, night.config.knowledge.ground_from, since)
+        due, met, newest = concepts_to_ground(reader, night.config.knowledge.ground_from, since)
         payloads = reader.payloads(sorted({*due, *met}), "concept")
     for each in sorted(payloads):
         if each in due:
             yield from _grounded(night, each, payloads[each]["name"])
         yield from _related(night, each)
-    return {"recent": {"grounded_ms": now_ms}}
+    return {"recent": {"grounded_ms": newest}}
 
 
 def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:

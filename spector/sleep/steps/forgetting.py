@@ -45,7 +45,10 @@ def forget(night: Night, cursor: int) -> Units:
     reasons = {**over.reasons, **{each: why[each] for each in dull["id"].tolist()}}
     chosen = np.concatenate([contradicted, dull, over.rows[~np.isin(over.rows["id"], dull["id"])]])
     reasons |= dict.fromkeys(contradicted["id"].tolist(), "contradicted by a newer one")
-    yield from retiring(night, chosen, reasons, protection.spared, waiting=over.waiting)
+    yield from retiring(
+        night, chosen, reasons, protection.spared, waiting=over.waiting,
+        erases=night.sleep.forget_action == "forget",
+    )
     return None
 
 
@@ -124,7 +127,7 @@ def _over_budget(
     kept_or_asleep = night.is_active(every) | night.is_dormant(every)
     out: list[Rows] = []
     reasons: dict[int, str] = {}
-    room, waiting = night.room_to_retire(), 0
+    room, waiting = night.room_of_step(), 0
     for user in np.unique(active["user"]).tolist():
         mine = active[active["user"] == user]
         total = int((kept_or_asleep & (every["user"] == user)).sum())

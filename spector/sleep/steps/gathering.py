@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -52,8 +52,13 @@ def consolidate(night: Night, cursor: int) -> Units:
     rows = _eligible(night)
     if not len(rows):
         return None
+    made = night.done.get("made", set())
     with night.survey.knowledge() as reader:
-        rows = rows[~np.isin(rows["id"], _merged(reader, rows["id"].tolist()))]
+        done = {
+            frozenset(each.target for each in reader.edges([theme], direction="out"))
+            for theme in made
+        }
+        rows = rows[~np.isin(rows["id"], _merged(reader, rows["id"].tolist(), made))]
         rows = rows[np.argsort(-rows["id"])][:_MOST]
         words = night.survey.words(rows["id"].tolist())
         rows = rows[[each in words and _says_something(words[each].text)
@@ -61,6 +66,8 @@ def consolidate(night: Night, cursor: int) -> Units:
         entities = _entities(reader, rows["id"].tolist())
     vectors = night.survey.vectors(rows["id"].tolist())
     for cluster in _clusters(night, rows, vectors, entities, words):
+        if any(set(cluster.ids) <= each for each in done):
+            continue  # it was made before this step was cut short
         if night.made >= night.sleep.new_memories:
             yield Unit(skipped={"memories of a cycle": 1})
             continue
@@ -77,11 +84,16 @@ def _eligible(night: Night) -> Rows:
     return found
 
 
-def _merged(reader: KnowledgeReader, ids: Sequence[int]) -> NDArray[np.int64]:
-    """Those that a theme was made of before."""
+def _merged(
+    reader: KnowledgeReader, ids: Sequence[int], made: Collection[int]
+) -> NDArray[np.int64]:
+    """Those that a theme was made of before; not by this step."""
     edges = reader.edges(ids, direction="in", kinds=["derived_from"])
     dreams = reader.payloads({each.source for each in edges}, "observed")
-    themes = {each for each, known in dreams.items() if known["write_source"] == "dream"}
+    themes = {
+        each for each, known in dreams.items()
+        if known["kind"] == "theme" and each not in made
+    }
     return np.array(sorted({e.target for e in edges if e.source in themes}), np.int64)
 
 

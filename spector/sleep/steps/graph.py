@@ -84,9 +84,14 @@ def _too_many_edges(
         if kind in priority:
             by_user[user or ""].append((source, kind, target))
     out: list[tuple[int, str, int]] = []
+    gone = night.dropped("edge")
+    owners = reader.owners(gone)
+    before = Counter[str]()  # dropped already, when this step was cut short
+    for each, n in gone.items():
+        before[owners[each].scope if each in owners else ""] += n
     for user, keys in sorted(by_user.items()):
         most = max(knowledge.max_edges, knowledge.edges_per_memory * memories.get(user, 0))
-        if len(keys) <= most:
+        if len(keys) + before[user] <= most:
             continue
         known = {
             (each.source, each.kind, each.target): each
@@ -106,8 +111,10 @@ def _too_many_edges(
 def _too_many_pairs(night: Night, reader: KnowledgeReader) -> list[tuple[int, str, int]]:
     """The rarest pairs, of equals the oldest, when there are too many."""
     most = night.config.association.max_pairs
-    pairs = reader.links("pair") if reader.counts()["pair"] > most else []
+    dropped = night.dropped("link").total()
+    pairs = reader.links("pair") if reader.counts()["pair"] + dropped > most else []
     pairs.sort(key=lambda row: (row["n"] or 0, row["t_ms"] or 0, row["a"], row["b"]))
     return [
-        (row["a"], "pair", row["b"]) for row in pairs[: len(pairs) - int(most * _PAIRS_SHARE)]
+        (row["a"], "pair", row["b"])
+        for row in pairs[: max(0, len(pairs) - int(most * _PAIRS_SHARE))]
     ] if pairs else []  # fmt: skip

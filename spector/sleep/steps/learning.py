@@ -21,7 +21,7 @@ from spector.language.words import folded
 from spector.layout import Category, Flag, TierCode
 from spector.records import MemoryRecord
 from spector.sleep.night import Night, Units, has_flag
-from spector.sleep.steps.concepts import ageing, grounding, naming
+from spector.sleep.steps.concepts import ageing, grounding, naming, patterns, rhythm
 from spector.sleep.steps.runs import lessons
 from spector.write import Prepared, Unit
 
@@ -53,13 +53,20 @@ class _Batch:
 
 
 def extract(night: Night, cursor: int) -> Units:
-    """Draw from episodes what they name, state and have in common; retire what nothing uses."""
+    """Draw from episodes what they name, state and have in common; retire what nothing uses.
+
+    Patterns and rhythms of what is new come at the end, so that a cycle leaves nothing to the next.
+    """
     changes: dict[str, Any] = {}
-    for part in (naming, grounding, statements, lessons, ageing):
+    for part in (naming, statements, lessons, patterns, grounding, _rhythms, ageing):
         found = yield from part(night)
         night.state.note(found or {})
         changes |= found or {}
     return changes
+
+
+def _rhythms(night: Night) -> Units:
+    return (yield from rhythm(night, 0))
 
 
 def statements(night: Night) -> Units:
@@ -96,11 +103,16 @@ def _fitting(read: Sequence[_Read], room: int) -> list[_Read]:
 
 
 def _due(night: Night) -> list[int]:
-    """Consolidated episodes that were not read, from where the last cycle looked."""
+    """Consolidated episodes that were not read, from where the last cycle looked.
+
+    What was gathered to a theme within a day is read the day after: a second cycle at once changes
+    nothing.
+    """
     rows = night.memories.rows
+    lately = np.array(night.changed_lately("consolidated"), np.int64)
     ids = rows["id"][
         night.is_active(rows) & (rows["tier"] == int(TierCode.EPISODIC))
-        & has_flag(rows, Flag.CONSOLIDATED)
+        & has_flag(rows, Flag.CONSOLIDATED) & ~np.isin(rows["id"], lately)
     ]  # fmt: skip
     at = int(np.searchsorted(ids, night.state.abstracted_id, side="right"))
     looked = np.concatenate([ids[at:], ids[:at]])[: night.sleep.records_per_cycle].tolist()

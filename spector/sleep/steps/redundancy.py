@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -30,10 +30,15 @@ def deduplicate(night: Night, cursor: int) -> Units:
         if each[0] > night.started_ms - DAY_MS
     ]
     left = night.sleep.redundancy_most - sum(each[1] for each in lately)
-    pairs = _pairs(night) if left > 0 else []
-    compared, room = pairs[: max(0, left)], night.room_to_retire()
+    found = {} if left <= 0 else {
+        (one.id, other.id): (likeness, one, other) for likeness, one, other in _pairs(night)
+    }
+    chosen = night.once("pairs", lambda: [list(key) for key in list(found)[:left]])
+    waiting = night.once("waiting", lambda: len(found) - len(chosen))
+    compared = _still(night, chosen, found)
+    room = night.room_to_retire()
     numbers = {user: n for n, user in enumerate(night.memories.users)}
-    gone: set[int] = set()
+    gone = set(night.done.get(RETIRED, ()))
     for likeness, one, other in compared:
         if {one.id, other.id} & gone or not _says_the_same(one, other):
             continue
@@ -45,11 +50,30 @@ def deduplicate(night: Night, cursor: int) -> Units:
         room[number] -= 1
         gone.add(loser.id)
         yield _rest(loser, kept, likeness)
-    waiting = len(pairs) - len(compared)
     if compared or waiting:
         yield Unit(seen=len(compared), skipped={"comparisons of a day": waiting} if waiting else {})
-    noted = [*lately, [night.started_ms, len(compared)]] if compared else lately
+    noted = [*lately, [night.started_ms, len(chosen)]] if chosen else lately
     return {"recent": {"compared": noted, "deduplicated_ms": night.started_ms}}
+
+
+def _still(
+    night: Night, chosen: Sequence[Sequence[int]],
+    found: Mapping[tuple[int, int], tuple[float, MemoryRecord, MemoryRecord]],
+) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
+    """The chosen pairs of which both are there, in their order; looked up where they were chosen
+    in an earlier call."""
+    out = []
+    for a, b in chosen:
+        pair = found.get((a, b)) or found.get((b, a))
+        if pair is None:
+            records = night.survey.records([a, b])
+            if len(records) < 2:
+                continue
+            vectors = night.survey.vectors([a, b])
+            likeness = float(np.einsum("d,d->", vectors[0], vectors[1]))
+            pair = likeness, records[a], records[b]
+        out.append(pair)
+    return out
 
 
 def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:

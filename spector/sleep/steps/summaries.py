@@ -76,7 +76,9 @@ def _made_before(
     """What sleep made of a kind: (user, kind) -> the memory and its sources."""
     rows = night.memories.rows
     may_be = np.isin(rows["category"], [int(Category.SUMMARY), int(Category.PATTERN)])
-    observed = reader.payloads(rows["id"][may_be].tolist(), "observed")
+    # what this step has made before it was cut short is not among its memories
+    ids = [*rows["id"][may_be].tolist(), *night.done.get("made", ())]
+    observed = reader.payloads(ids, "observed")
     kinds = {
         each: known["kind"] for each, known in observed.items()
         if known["write_source"] == "dream" and (known["kind"] or "").startswith(prefix)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from spector.knowledge.induction import members_of_shared_entities
 from spector.layout import Flag, TierCode
 from spector.search import Strengths
 from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
@@ -44,8 +45,33 @@ def promote(night: Night, cursor: int) -> Units:
         spared = {}
     if spared:
         yield Unit(skipped=spared)
+    if night.sleep.promote_by_entity == "move":
+        yield from _moving(night)
     yield from patterns(night)
     return None
+
+
+def _moving(night: Night) -> Iterator[Unit]:
+    """Episodes of an entity that enough of them share move to the semantic tier."""
+    sleep, rows = night.sleep, night.memories.rows
+    with night.survey.knowledge() as reader:
+        found = members_of_shared_entities(
+            reader, entity_memories=sleep.promote_entity_memories,
+            entity_sessions=sleep.promote_entity_sessions,
+        )
+
+    def may_move(rows: Rows) -> Mask:
+        may: Mask = (rows["tier"] == int(TierCode.EPISODIC)) & ~has_flag(
+            rows, Flag.PINNED | Flag.IMMUTABLE
+        ) & ((rows["flags"] & AT_REST) == 0)
+        return may
+
+    ids = rows["id"][may_move(rows) & np.isin(rows["id"], np.array(sorted(found), np.int64))]
+    for batch in batches(ids, sleep.batch_records):
+        yield Unit(
+            ids=batch.tolist(), alter=lambda fresh: may_move(fresh.rows), what="tier",
+            to_tier="semantic", seen=len(batch), reason="share an entity",
+        )
 
 
 def _deserving(night: Night, rows: Rows) -> tuple[Mask, Mask]:

@@ -34,6 +34,8 @@ __all__ = ["SAME_CONCEPT", "ConceptExtractor", "ConceptRun", "codes_of", "cosine
 SAME_CONCEPT: Final = 0.92
 
 
+#: more memories than a store can have
+_NEVER: Final = 1 << 62
 #: the state of sleep in a store that never slept
 _NEVER_SLEPT: Final[dict[str, Any]] = {
     "one": 1, "cycle": 0, "started_ms": 0, "step": "", "cursor": 0, "decayed_ms": 0,
@@ -77,26 +79,28 @@ class ConceptExtractor:
             keep_cursor: note `last_id` in the state of sleep, in the same commit. A cycle of sleep
                 notes it itself.
         """
-        sleep = self._parts.config.sleep
         with self._read() as reader:
-            named = named_after(
-                reader, after_id, limit, entity_memories=sleep.promote_entity_memories,
-                entity_sessions=sleep.promote_entity_sessions,
-            )
+            named = named_after(reader, after_id, limit, **self._shared())
         return self._take(named, keep_cursor=keep_cursor)
 
     def extract_from(
         self, memories: Collection[int], *, keep_cursor: bool = False
     ) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
-        sleep = self._parts.config.sleep
         with self._read() as reader:
             named = named_in(
-                reader, sorted(memories), max(memories, default=0),
-                entity_memories=sleep.promote_entity_memories,
-                entity_sessions=sleep.promote_entity_sessions,
+                reader, sorted(memories), max(memories, default=0), **self._shared()
             )
         return self._take(named, keep_cursor=keep_cursor)
+
+    def _shared(self) -> dict[str, int]:
+        """From how many memories and sessions on an entity is a concept; where they move, never."""
+        sleep = self._parts.config.sleep
+        moves = sleep.promote_by_entity == "move"
+        return {
+            "entity_memories": _NEVER if moves else sleep.promote_entity_memories,
+            "entity_sessions": sleep.promote_entity_sessions,
+        }
 
     def cursor(self) -> int:
         """Up to which id memories have been taken over."""
@@ -116,12 +120,8 @@ class ConceptExtractor:
 
     def concepts_after(self, after_id: int, limit: int) -> ConceptRun:
         """The same as a plan for a caller who commits it; `extract_concepts` says what it holds."""
-        sleep = self._parts.config.sleep
         with self._read() as reader:
-            named = named_after(
-                reader, after_id, limit, entity_memories=sleep.promote_entity_memories,
-                entity_sessions=sleep.promote_entity_sessions,
-            )
+            named = named_after(reader, after_id, limit, **self._shared())
         if not (named.elements or named.episodes):
             return ConceptRun(named, ())
         return self._run(named)

@@ -33,6 +33,8 @@ _NAMED: Final = frozenset({
 })  # fmt: skip
 #: fields that map names of ours to numbers
 _TABLES: Final = frozenset({"values", "note"})
+#: properties that promotion gives to a pattern, with numbers
+_FIGURES: Final = frozenset({"strength", "observations", "slope_per_day", "r2"})
 
 
 class RowChange(NamedTuple):
@@ -105,6 +107,8 @@ def _mark(table: PayloadTable, row: Mapping[str, Any]) -> int:
 def _key_of(table: PayloadTable, row: Mapping[str, Any]) -> tuple[Any, ...]:
     """The key of a row; of a name only what it names, and the checksum that tells which."""
     if table.name == "name":
+        if row["sort"] == "property" and row["folded"].partition("=")[0] in _FIGURES:
+            return (row["id"], _mark(table, row), row["folded"])
         return (row["id"], _mark(table, row))
     return tuple(row[each] for each in table.key)
 
@@ -126,6 +130,11 @@ def _kept(
             for name in sorted({*was, *now}):
                 if was.get(name) == now.get(name):
                     continue
+                if name == "properties" and after:
+                    found = _changed_figures(was.get(name) or {}, now.get(name) or {})
+                    lost = lost or found is None
+                    fields[name] = found or {}
+                    continue
                 if not _is_ours(name, was.get(name)):
                     lost = True
                     continue
@@ -135,6 +144,16 @@ def _kept(
         else:
             lost = True
     return columns, fields, lost
+
+
+def _changed_figures(
+    was: Mapping[str, Any], now: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Figures of a pattern that differ, as they were; None where another property differs."""
+    names = [each for each in {*was, *now} if was.get(each) != now.get(each)]
+    if not _FIGURES.issuperset(names):
+        return None
+    return {each: was.get(each) for each in sorted(names)}
 
 
 def _is_ours(name: str, value: Any) -> bool:
@@ -165,6 +184,8 @@ def plan_rows_back(
             found = [row for row in names.get(each.key[0], ()) if _mark(table, row) == each.key[1]]
             if each.mark is not None and found:
                 changes.drop("name", *(found[0][column] for column in table.key))
+            elif each.mark is None and len(each.key) > 2:
+                changes.put("name", **_figure_name(reader, each))
             elif each.mark is None:
                 kept.add(each.key[0])
             continue
@@ -188,6 +209,13 @@ def plan_rows_back(
     return changes, kept & reader.owners(kept).keys()
 
 
+def _figure_name(reader: KnowledgeReader, change: RowChange) -> dict[str, Any]:
+    """The row by which a concept is found by a figure of its own."""
+    owner = reader.owners([change.key[0]])
+    scope = owner[change.key[0]].scope if owner else ""
+    return {"scope": scope, "sort": "property", "folded": change.key[2], "id": change.key[0]}
+
+
 def _ends(table: PayloadTable, key: Sequence[Any]) -> set[int]:
     """The memories and items that a row hangs on, as far as its key says."""
     if table.name == "name":
@@ -206,7 +234,12 @@ def _row_of(
         text = None if now is None else now[column.name]
         fields = {} if text is None else json.loads(text)
         for name, value in change.fields.items():
-            if value is None:
+            if name == "properties":
+                fields[name] = {
+                    key: each for key, each in {**fields.get(name, {}), **value}.items()
+                    if each is not None
+                }
+            elif value is None:
                 fields.pop(name, None)
             else:
                 fields[name] = value

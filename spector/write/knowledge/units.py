@@ -68,6 +68,9 @@ class Unit:
     kinds: Mapping[int, str] = field(default_factory=dict)
     #: a memory whose words become those of the first prepared text, instead of a new memory
     restates: int | None = None
+    #: memories that are forgotten for good, and how many of each user, by what stands for the user
+    erases: Sequence[int] = ()
+    users: Mapping[str, int] = field(default_factory=dict)
     #: memories of whose knowledge rows change; ``decide`` may fill it
     noted: Sequence[int] = ()
 
@@ -90,7 +93,8 @@ class UnitWriter:
 
     Args:
         restate: brings a memory to other words and rows, in one commit.
-        forget: forgets memories, but for protected ones. reinstate: has an ended one hold again.
+        forget: forgets those that there are, but for protected ones.
+        reinstate: has an ended one hold again.
     """
 
     def __init__(
@@ -116,6 +120,8 @@ class UnitWriter:
             note: what the record says of a cycle that begins with this change.
         """
         work = _Work(self._parts, self._parts.router.durable_store(), unit)
+        if unit.erases:
+            return self._erased(unit, cycle, state, note)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes() if unit.decide is None else unit.decide(reader, now_ms)
@@ -139,6 +145,38 @@ class UnitWriter:
             self._parts.speakers.forget()
         changed = dict.fromkeys([*work.ids, *(unit.noted if work.is_committed else ())])
         return Done(tuple(changed), tuple(made.records.values()), work.is_committed)
+
+    def _erased(
+        self, unit: Unit, cycle: int | None, state: Callable[[int], Mapping[str, Any]],
+        note: Mapping[str, Any] | None,
+    ) -> Done:
+        """Note what is to be forgotten, then forget it: a kill in between is made up for."""
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            if cycle is not None:
+                ordinal = reader.last_ordinal(cycle) + 1
+                if note is not None:
+                    _begin(changes, cycle, ordinal, note)
+                    ordinal += 1
+                changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=None,
+                            what="erased", before=compact_json(
+                                {"ids": list(unit.erases), "users": dict(unit.users)}
+                            ))  # fmt: skip
+            changes.put("sleep_state", **state(0))
+            return changes
+
+        self._knowledge.commit(decide, counts=False)
+        self._forget(unit.erases)
+        return Done(tuple(unit.erases), (), True)
+
+    def finish_erasing(self, cycle: int) -> None:
+        """Forget what a cycle has noted and had no time for."""
+        catalog = self._parts.router.durable_store().catalog
+        with catalog.latest() as db:
+            rows = KnowledgeReader(db, catalog.path).cycle_changes("erased", cycle)
+        for row in rows:
+            self._forget(row["before"]["ids"])
 
     def _restated(
         self, unit: Unit, decide: Callable[[KnowledgeReader, int], Changes], work: _Work
