@@ -21,7 +21,7 @@ from spector.records import (
     ReflectReport,
     UserSummary,
 )
-from spector.search import TRUSTED_S
+from spector.search import TRUSTED_S, parse_page
 from spector.search.view import until
 from spector.session import Remembering, Session, SessionKey
 from spector.write import Memories, Named
@@ -124,12 +124,19 @@ class Verbs(Faceted):
 
     @verb
     def records(
-        self, *, as_of: datetime | str | None = None, include: Iterable[str] | None = None,
-        **selection: Any,
+        self, *, after: Named | None = None, limit: int | None = None,
+        newest_first: bool = False, as_of: datetime | str | None = None,
+        include: Iterable[str] | None = None, **selection: Any,
     ) -> Iterator[MemoryRecord]:
         """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`).
 
+        Ids grow with the time of storing. A memory that is forgotten between two pages changes
+        neither. Without ``after`` and ``limit`` it is first proved that damage hides no memory.
+
         Args:
+            after: the memory, or its id, that the first one follows: the last of the page before.
+            limit: so many at most.
+            newest_first: by descending id.
             key_prefix, namespace: only memories whose keys begin so, in this namespace.
             as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded
                 and expired memories are included.
@@ -141,7 +148,8 @@ class Verbs(Faceted):
         chosen = self._parts.listing.select(selection, "records")
         moment = parse_as_of(as_of, self._parts.config.zone)
         found = self._parts.listing.records(
-            until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include)
+            until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include),
+            page=parse_page(after, limit, newest_first),
         )
         return Steps(self._calls, (record for record, _ in found))
 
@@ -155,6 +163,8 @@ class Verbs(Faceted):
         chosen = self._parts.listing.select(selection, "count")
         if chosen.is_everything:
             return len(self._parts.keeper)
+        if chosen.only_tag is not None:
+            return self._parts.keeper.count_tagged(chosen.only_tag)
         stores = self._parts.listing.stores(chosen)
         return self._parts.keeper.count(*self._parts.listing.condition(chosen), stores)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.search.associations import known_from
 from spector.search.hot import HotTier, hot_hit
-from spector.search.listing import TRUSTED_S, Listing
+from spector.search.listing import TRUSTED_S, Listing, parse_page
 from spector.search.neighbours import Neighbour, Neighbours, Slot
 from spector.search.searcher import Searcher
 from spector.search.survey import NO_END, Strengths, Surveyor, Words
@@ -23,4 +23,5 @@ __all__ = [
     "Words",
     "hot_hit",
     "known_from",
+    "parse_page",
 ]

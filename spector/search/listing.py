@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from datetime import tzinfo
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from spector.arguments import (
     SCOPES,
     check_scope,
+    id_of,
     parse_include,
+    parse_integer,
     parse_namespace,
     parse_prefix,
+    parse_switch,
     parse_tags,
 )
 from spector.clock import Clock
@@ -28,16 +33,34 @@ from spector.store.integrity import walk
 from spector.store.payloads import has_tables, prefix_condition
 from spector.tiers import Finder, TierRouter
 
-__all__ = ["TRUSTED_S", "Listing"]
+__all__ = ["TRUSTED_S", "Listing", "parse_page"]
 
 #: how long a proof that the catalog's tables agree stays valid for indexed lookups, in seconds
 TRUSTED_S: Final = 60.0
 #: records looked up at once
 _CHUNK: Final = 500
+_MOST_ID: Final = (1 << 63) - 1
 _SELECTING: Final = (
     "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
     "key_prefix", "namespace",
 )
+
+
+class Page(NamedTuple):
+    """A part of a list."""
+
+    #: the id that it follows; None for the beginning
+    after: int | None = None
+    limit: int | None = None
+    newest_first: bool = False
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it leaves out anything."""
+        return self.after is not None or self.limit is not None
+
+
+WHOLE: Final = Page()
 
 
 class Listing:
@@ -101,8 +124,9 @@ class Listing:
     def records(
         self, chosen: Selection, damaged: list[int] | None = None, *,
         moment_ms: int | None = None, proven: bool = False, drop: int = 0,
+        page: Page = WHOLE,
     ) -> Iterator[tuple[MemoryRecord, Bytes]]:
-        """Records with their bytes, by ascending id.
+        """Records with their bytes, by ascending id unless the page says otherwise.
 
         Args:
             damaged: collects the ids of damaged records, which otherwise raise.
@@ -111,19 +135,23 @@ class Listing:
                 successor has ended by now.
             proven: guarantee that damage hides no memory, even where an index finds them. A proof
                 of a minute ago is enough then: many users are forgotten one after the other.
+            page: which part of them; without a proof, which takes longer than a page.
         """
         condition, trusted_s = self.condition(chosen, moment_ms)
+        if page.is_part:
+            trusted_s = None
         if proven and trusted_s is None:
             trusted_s = TRUSTED_S
         scope, finder = chosen.scope, self._finder
         walks = [
             walk(store, finder.tier_name, condition.sql, condition.params, damaged,
-                 trusted_s=trusted_s, scope=scope)
+                 trusted_s=trusted_s, scope=scope, after=page.after, most=page.limit,
+                 newest_first=page.newest_first)
             for store in self.stores(chosen)
         ]
         found: Iterator[tuple[MemoryRecord, Bytes]]
-        found = heapq.merge(*walks, key=lambda each: each[0].id)
-        found = self._as_read(found, drop)
+        found = heapq.merge(*walks, key=lambda each: each[0].id, reverse=page.newest_first)
+        found = islice(self._as_read(found, drop), page.limit)
         if scope.is_open:
             return found
         return ((finder.within(record, scope), image) for record, image in found)
@@ -179,6 +207,19 @@ class Listing:
                 return SqlFilter("0", ())
         sql, params = prefix_condition(namespace, prefix)
         return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))
+
+
+def parse_page(after: Any, limit: Any, newest_first: Any) -> Page:
+    """The part of a list that a caller wants.
+
+    Raises:
+        InvalidInputError: ``after`` is no id, ``limit`` no positive number.
+    """
+    last = None if after is None else parse_integer(
+        id_of(after), "after", 0, _MOST_ID, "it is the last memory of the page before, or its id"
+    )
+    most = None if limit is None else parse_integer(limit, "limit", 1, sys.maxsize)
+    return Page(last, most, parse_switch(newest_first, "newest_first"))
 
 
 def _keys(prefix: Any, namespace: Any) -> tuple[str, str] | None:

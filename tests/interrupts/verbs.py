@@ -259,6 +259,9 @@ READING: dict[str, Callable[[Scene], object]] = {
     "recall": lambda scene: _memory(scene).recall("which heron stands at the pond?", user_id="ada"),
     "context": lambda scene: _memory(scene).context("which heron stands at the pond?"),
     "get": lambda scene: _memory(scene).get(scene.pinned),
+    "records of a page": lambda scene: list(
+        _memory(scene).records(after=scene.pinned, limit=5, newest_first=True)
+    ),
     "get by key": lambda scene: _memory(scene).get(key="boat"),
     "records by key": lambda scene: list(_memory(scene).records(key_prefix="b")),
     "history": lambda scene: _memory(scene).history(scene.newer),

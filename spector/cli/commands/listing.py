@@ -23,6 +23,7 @@ from spector.cli.options import (
 )
 from spector.cli.output import Column, Console, clean, wrap
 from spector.cli.selection import iter_selected, newest
+from spector.errors import InvalidInputError
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ def add_list(commands: Any) -> None:
         help="most memories to show (default: 20)",
     )
     parser.add_argument("--full", action="store_true", help="print whole texts")
+    parser.add_argument(
+        "--stored", action="store_true", help="by the time of storing instead, the last first"
+    )
+    parser.add_argument(
+        "--after", metavar="ID", type=record_id,
+        help="with --stored: the page behind this memory, the last of the page before",
+    )
     add_selection(parser)
     parser.add_argument(
         "--json", action="store_true", dest="as_json",
@@ -47,13 +55,25 @@ def add_list(commands: Any) -> None:
     parser.set_defaults(run=run_list)
 
 
-_LIST = """List all memories, or those of a selection, the latest event first. Superseded memories
-are included and marked. Exit code 1: no memory matches."""
+_LIST = """List all memories, or those of a selection, the latest event first, or with --stored the
+last stored first, page by page. Superseded memories are included and marked. Exit code 1: no memory
+matches."""
 
 
 def run_list(args: argparse.Namespace, console: Console) -> int:
+    chosen, paged = selection(args), args.stored or args.after is not None
+    if paged and args.stored_before is not None:
+        raise InvalidInputError(
+            "--stored and --stored-before were given", hint="begin a page with --after ID"
+        )
     with open_store(args, "r") as memory:
-        found, count = newest(memory, selection(args), args.stored_before, args.limit)
+        if paged:
+            found = list(memory.records(
+                after=args.after, limit=args.limit, newest_first=True, **chosen
+            ))  # fmt: skip
+            count = len(found)
+        else:
+            found, count = newest(memory, chosen, args.stored_before, args.limit)
     if console.as_json:
         for record in found:
             console.data(json.dumps(record.to_dict(), ensure_ascii=False))
@@ -64,6 +84,9 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
         show_memories(
             console, found, full=args.full, protected=True, users=args.user_id is None
         )
+    if paged and len(found) == args.limit:
+        console.say()
+        console.say(f"the next page: --stored --after {found[-1].id}")
     if len(found) < count:
         console.say()
         console.say(f"the newest {len(found)} of {count}; --limit shows more")
@@ -88,9 +111,10 @@ there is none."""
 
 
 def run_dormant(args: argparse.Namespace, console: Console) -> int:
+    whose: dict[str, Any] = scopes(args)
     with open_store(args, "r") as memory:
         found = [
-            each for each in memory.records(include=["dormant"], **scopes(args)) if each.dormant
+            each for each in memory.records(include=["dormant"], **whose) if each.dormant
         ]
     newest_first = sorted(found, key=lambda each: (-each.event_ms, -each.id))[: args.limit]
     console.document({"memories": newest_first, "dormant": len(found)})

@@ -142,6 +142,13 @@ class Selection:
         return self == EVERYTHING
 
     @property
+    def only_tag(self) -> str | None:
+        """The tag of a selection by one tag and nothing else."""
+        if len(self.tags) != 1 or self != Selection(tags=self.tags):
+            return None
+        return self.tags[0]
+
+    @property
     def is_indexed(self) -> bool:
         """Whether the catalog finds the selected records without reading every row."""
         labels = (self.user_id, self.agent_id, self.session_id, self.keys)

@@ -39,6 +39,8 @@ __all__ = ["Catalog", "id_chunks", "pad_ids"]
 
 #: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
 _CHUNK: Final = 900
+#: no memory has a greater id
+_LAST_ID: Final = (1 << 63) - 1
 
 
 class Catalog(Database):
@@ -156,25 +158,29 @@ class Catalog(Database):
         return out
 
     def select(
-        self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1
+        self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1,
+        descending: bool = False,
     ) -> list[tuple[Any, ...]]:
-        """Rows that satisfy a condition, by ascending id, for `decode_row`.
+        """Rows that satisfy a condition and follow an id, in the order of ids, for `decode_row`.
 
         A memory whose text is missing is included without it; `decode_row` reports the damage.
         """
+        follows, order = ("<", "DESC") if descending else (">", "ASC")
         with self.reading() as connection:
             return connection.execute(
-                f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE record.id > ? AND ({sql})"
-                " ORDER BY record.id LIMIT ?",
+                f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE record.id {follows} ? AND ({sql})"
+                f" ORDER BY record.id {order} LIMIT ?",
                 (after, *params, limit),
             ).fetchall()
 
     def pages(
-        self, sql: str, params: Sequence[Any], size: int, *, astray: bool = False
+        self, sql: str, params: Sequence[Any], size: int, *, after: int | None = None,
+        descending: bool = False, astray: bool = False,
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The same rows in pages, each read when it is requested.
 
         Args:
+            after: the id that they follow; None for all.
             astray: keys may be damaged, so the last key of a page may not lead to the next page.
                 All pages are then read at one moment, which holds the log until the end.
 
@@ -194,22 +200,25 @@ class Catalog(Database):
                 finally:
                     self.give_back(connection)
             return
-        after = -1
-        while page := self.select(sql, params, after=after, limit=size):
+        if after is None:
+            after = _LAST_ID if descending else -1
+        while page := self.select(sql, params, after=after, limit=size, descending=descending):
             last = page[-1][0]
-            if last <= after:
+            if last >= after if descending else last <= after:
                 raise self.order_error(last)
             yield page
             after = last
             # A damaged key leads past the start of the next page, and then past this memory as
             # well. Not finding it may also mean that it has been forgotten by now.
-            if not self.select("record.id = ?", (after,), after=after - 1, limit=1):
+            before = after + 1 if descending else after - 1
+            if not self.select("record.id = ?", (after,), after=before, limit=1,
+                               descending=descending):  # fmt: skip
                 self.refuse_hidden([after])
 
     def order_error(self, record_id: int) -> CatalogCorruptError:
         """The error to raise when a walk meets a memory twice, or after a greater id."""
         return CatalogCorruptError(
-            f"{self.path}: the keys of its memories do not ascend at {record_id}",
+            f"{self.path}: the keys of its memories are out of order at {record_id}",
             hint=recovery_hint(None),
         )
 

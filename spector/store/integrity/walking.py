@@ -48,8 +48,11 @@ def walk(
     *,
     trusted_s: float | None = 0.0,
     scope: Scope = ANYBODY,
+    after: int | None = None,
+    most: int | None = None,
+    newest_first: bool = False,
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
-    """(record, its (stride,) u8 bytes) of every row that satisfies a condition, by ascending id.
+    """(record, its (stride,) u8 bytes) of every row that satisfies a condition, in order of ids.
 
     Rows are read, verified and turned into records by the batch. After a commit, the rest of a
     batch is looked up one by one, so no record is yielded that has been forgotten or changed by
@@ -61,6 +64,8 @@ def walk(
             which reads every page of texts once, unless it was proved so many seconds ago; None
             skips the proof.
         scope: memories that are looked up one by one must still be in it, as by the condition.
+        after: the id that they follow; None for all. most: so many are wanted at first.
+        newest_first: by descending ids.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
@@ -71,8 +76,12 @@ def walk(
         refuse_disagreement(store.catalog, damaged, trusted_s=trusted_s)
     # a damaged key must not lead a walk that goes on after damage away from the next page
     astray = damaged is not None and not store.catalog.in_memory
-    pages = store.catalog.pages(sql, params, _BATCH, astray=astray)
-    last, shown = -1, set[int]()
+    size = _BATCH if most is None else min(most, _BATCH)
+    pages = store.catalog.pages(
+        sql, params, size, after=after, descending=newest_first, astray=astray
+    )
+    shown = set[int]()
+    last: int | None = None
     while True:
         store.ensure_usable()
         seen = store.view().change_seq
@@ -86,7 +95,7 @@ def walk(
             store.ensure_usable()
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
                 continue
-            if row.id <= last and not astray:
+            if last is not None and not astray and (row.id < last) is not newest_first:
                 raise store.catalog.order_error(row.id)
             found: tuple[MemoryRecord, Bytes] | None = records[n], images[n]
             # a reader looks at the catalog here
@@ -98,7 +107,7 @@ def walk(
             if astray:
                 shown.add(row.id)
             yield found
-        if len(stored) < _BATCH:
+        if len(stored) < size:
             return
 
 

@@ -6,6 +6,7 @@ from spector.store.catalog.queries.counts import (
     count_by_tier,
     count_by_user,
     count_records,
+    count_tagged,
     outermost_users,
     strengths_of,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "count_by_tier",
     "count_by_user",
     "count_records",
+    "count_tagged",
     "has_ended",
     "has_windows",
     "join_reserved_tags",

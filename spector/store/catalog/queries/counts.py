@@ -7,7 +7,10 @@ from typing import Any
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.queries.filters import SqlFilter
 
-__all__ = ["count_by_tier", "count_by_user", "count_records", "outermost_users", "strengths_of"]
+__all__ = [
+    "count_by_tier", "count_by_user", "count_records", "count_tagged", "outermost_users",
+    "strengths_of",
+]
 
 _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
 
@@ -17,6 +20,13 @@ def count_records(catalog: Catalog, condition: SqlFilter) -> int:
     with catalog.reading() as db:
         sql = f"SELECT count(*){_FROM} WHERE {condition.sql}"
         return int(db.execute(sql, condition.params).fetchone()[0])
+
+
+def count_tagged(catalog: Catalog, tag: str) -> int:
+    """How many memories have a tag: the index has each once, and no other."""
+    with catalog.reading() as db:
+        sql = "SELECT count(*) FROM record_tag WHERE tag = ?"
+        return int(db.execute(sql, (tag,)).fetchone()[0])
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
