@@ -79,10 +79,13 @@ class Condenser:
         )
         made = found.get("text")
         known = set(_NUMBER.findall(shown))
-        if not isinstance(made, str) or not set(_NUMBER.findall(made)) <= known:
+        if not (
+            isinstance(made, str) and made.strip() and estimated_tokens(made) <= 2 * most
+            and set(_NUMBER.findall(made)) <= known
+        ):
             self._chat.note_failure()
             raise LLMError(
-                "the model answered no text, or one with numbers of its own",
+                "the model answered no text, a long one, or one with numbers of its own",
                 hint="use a model that follows instructions; the rules took its place",
             )
         return made

@@ -53,8 +53,8 @@ class ReflectDaemon(Sole):
     """Runs upkeep and cycles of sleep in the background.
 
     Upkeep runs at an interval, after enough writes, or when tombstones pile up. A cycle of sleep
-    runs at an interval of its own, at the end of a session, or on :meth:`wake_now`; by itself only
-    in a store that has slept or been observed before (``Config.sleep.auto``). There it rehearses
+    runs at an interval of its own, at the end of a session, or on :meth:`wake_now`; only in a
+    store that has slept or been observed before (``Config.sleep.auto``). There it rehearses
     at a third interval, whatever the steps of a cycle are.
 
     Starting, pausing and stopping are idempotent. A failed cycle is kept in :attr:`last_error` and
@@ -148,7 +148,7 @@ class ReflectDaemon(Sole):
         return not thread.is_alive()
 
     def wake_now(self) -> None:
-        """Have a cycle of sleep begin as soon as possible."""
+        """Have a cycle of sleep begin as soon as possible, in a store where one may."""
         with self._wake:
             self._called = True
             self._wake.notify_all()
@@ -191,10 +191,10 @@ class ReflectDaemon(Sole):
             deadline = time.monotonic() + self._interval_s
 
     def _sleep(self) -> None:
-        """One cycle of sleep, where it may run by itself or was called for."""
-        called, self._called = self._called, False
+        """One cycle of sleep, where it may run without `Memory.reflect`."""
+        self._called = False
         self._night = time.monotonic() + self._config.sleep.interval_s
-        if self._sleeper is None or not (called or self._sleeper.may_sleep()):
+        if self._sleeper is None or not self._sleeper.may_sleep():
             return
         report = self._sleeper.reflect()
         self.last_report = report

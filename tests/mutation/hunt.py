@@ -33,7 +33,7 @@ _REPLACED: Final = ("tests/store/test_scan_index_files.py::"
 _SMALL: Final = "tests/store/test_unnoticed.py"
 _NIGHTS: Final = (
     "tests/sleep/test_nights.py", "tests/sleep/test_steps.py", "tests/sleep/test_learning.py",
-    "tests/sleep/test_whole_nights.py",
+    "tests/sleep/test_whole_nights.py", "tests/sleep/test_acceptance.py",
 )
 _CHECKS: Final = ("tests/store/test_invariants.py", "tests/store/test_damage.py",
                   "tests/store/test_check_sectors.py", "tests/store/test_check_beside.py",

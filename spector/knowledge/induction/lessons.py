@@ -93,16 +93,19 @@ def _within(scope: str, runs: Sequence[Run]) -> list[Lesson]:
 
 
 def _between(scope: str, runs: Sequence[Run]) -> list[Lesson]:
-    """Whole runs that failed: what the next one that worked did otherwise, or that none did."""
+    """Whole runs that failed: what the next one that worked did, or else the last one before."""
     out = []
     lost = [run for run in runs if run.success is False]
+    good = [run for run in runs if run.success is True]
     for run in lost:
-        after = runs[runs.index(run) + 1 :]
-        better = next((each for each in after if each.success is True), None)
-        if better is not None and better.worked != run.tools:
+        after = (each for each in runs[runs.index(run) + 1 :] if each.success is True)
+        better = next(after, good[-1] if good else None)
+        if better is not None:
+            way = f"failed; {_list(better.worked)} worked."
+            if better.worked == run.tools:
+                way = "failed, and worked another time."
             out.append(Lesson(
-                scope, run.goal,
-                f"{_short(run.goal)}: {_list(run.tools)} failed; {_list(better.worked)} worked.",
+                scope, run.goal, f"{_short(run.goal)}: {_list(run.tools)} {way}",
                 _key(run.goal, run.tools, better.worked), (*run.ids, *better.ids)[:MOST_EVIDENCE],
                 once([*run.tools, *better.worked]),
             ))  # fmt: skip

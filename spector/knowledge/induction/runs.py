@@ -32,7 +32,7 @@ __all__ = [
 
 #: runs of the same tools from which they are a procedure, or a warning
 REPEATED: Final = 2
-#: tools of a procedure at least: one alone says nothing of an order
+#: tools of a procedure at least, unless its runs say what they were for
 _LEAST_TOOLS: Final = 2
 #: episodes that a procedure or a warning names as its evidence
 MOST_EVIDENCE: Final = 200
@@ -161,14 +161,15 @@ class Practice:
 def practices_of(
     reader: KnowledgeReader, runs: Sequence[Run], fresh: Collection[int]
 ) -> list[Practice]:
-    """Sequences of two tools or more that worked at least twice, where a run is fresh.
+    """Sequences of tools that worked at least twice, where a run is fresh.
 
+    One tool alone is one where its runs have a goal.
     A procedure of a caller that calls the same tools is left to the caller.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[Run]] = defaultdict(list)
     failed: dict[tuple[str, tuple[str, ...]], list[Run]] = defaultdict(list)
     for run in runs:
-        if run.success is True and len(run.worked) >= _LEAST_TOOLS:
+        if run.success is True and (len(run.worked) >= _LEAST_TOOLS or run.goal):
             groups[run.scope, run.worked].append(run)
         elif run.success is False:
             failed[run.scope, run.tools].append(run)

@@ -26,6 +26,8 @@ __all__ = ["consolidate"]
 _MOST: Final = 500
 #: likeness from which memories without a common session may be of one theme
 _ALIKE: Final = 0.6
+#: share of the pairs between two groups that are linked when they are joined
+_JOINED: Final = 0.5
 #: share of a derived memory's weight
 _DERIVED: Final = 0.8
 #: memories of one theme at most
@@ -46,8 +48,8 @@ class _Cluster:
 def consolidate(night: Night, cursor: int) -> Units:
     """Clusters of episodes become themes of the semantic tier, each derived from its sources.
 
-    Linked are memories of a user with a common entity, or of one category and about as important,
-    that are alike or of one session.
+    Linked are memories of a user with a common entity that not everything names, or of one category
+    and about as important, that are alike or of one session.
     """
     rows = _eligible(night)
     if not len(rows):
@@ -139,34 +141,50 @@ def _clusters(
 def _groups(
     night: Night, rows: Rows, vectors: NDArray[np.float32], entities: Mapping[int, set[int]]
 ) -> list[list[int]]:
-    """Positions of memories that are linked, in groups of at least ``cluster_min``."""
-    parent = list(range(len(rows)))
+    """Positions of memories that belong together, in groups of at least ``cluster_min``.
 
-    def root(n: int) -> int:
-        while parent[n] != n:
-            parent[n] = parent[parent[n]]
-            n = parent[n]
-        return n
+    The likeliest pairs are joined first, and two groups only where half of the pairs between them
+    are linked: no chain of likenesses makes a theme.
+    """
+    likeness = np.einsum("id,jd->ij", vectors, vectors)
+    linked = _links(night, rows, likeness >= _ALIKE, entities)
+    pairs = np.argwhere(np.triu(linked, 1))
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -likeness[pairs[:, 0], pairs[:, 1]]))
+    group = {n: [n] for n in range(len(rows))}
+    for a, b in pairs[order].tolist():
+        one, other = group[a], group[b]
+        if one is other or linked[np.ix_(one, other)].mean() < _JOINED:
+            continue
+        joined = sorted([*one, *other])
+        group |= dict.fromkeys(joined, joined)
+    unique = {id(each): each for each in group.values() if len(each) >= night.sleep.cluster_min}
+    return list(unique.values())
 
-    sessions, ids = rows["session"].tolist(), rows["id"].tolist()
-    named = night.memories.sessions
-    near = np.einsum("id,jd->ij", vectors, vectors) >= _ALIKE
+
+def _links(
+    night: Night, rows: Rows, near: Mask, entities: Mapping[int, set[int]]
+) -> Mask:
+    """(n, n): which two memories may be of one theme.
+
+    They are alike or of one session, and have a common entity, or are of one category and about as
+    important. What has no category is of one session with everything: there likeness decides.
+    """
+    named = np.array([each is not None for each in night.memories.sessions])
+    session = (rows["session"][:, None] == rows["session"][None, :]) & named[rows["session"]][None]
     close = np.abs(rows["importance"][:, None] - rows["importance"][None, :])
     category = rows["category"][:, None] == rows["category"][None, :]
     like = category & (close < night.sleep.cluster_importance)
-    for a in range(len(rows)):
-        for b in range(a):
-            together = bool(near[a, b]) or (
-                sessions[a] == sessions[b] and named[sessions[a]] is not None
-            )
-            if together and (like[a, b] or entities.get(ids[a], set()) & entities.get(
-                ids[b], set()
-            )):  # fmt: skip
-                parent[root(a)] = root(b)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for n in range(len(rows)):
-        groups[root(n)].append(n)
-    return [each for each in groups.values() if len(each) >= night.sleep.cluster_min]
+    told = rows["category"] != int(Category.OTHER)
+    shared = np.zeros_like(near)
+    members: dict[int, list[int]] = defaultdict(list)
+    for n, each in enumerate(rows["id"].tolist()):
+        for entity in entities.get(each, ()):
+            members[entity].append(n)
+    for positions in members.values():
+        if len(positions) <= night.config.association.max_entity_mentions:
+            shared[np.ix_(positions, positions)] = True
+    links: Mask = ((near | session) & shared) | (like & (near | (session & told[None])))
+    return links
 
 
 def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) -> Unit:

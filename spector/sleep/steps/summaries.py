@@ -57,7 +57,9 @@ def summarize(night: Night, cursor: int) -> Units:
                 before is not None and not set(newest["id"].tolist()) - before.sources
             ):
                 continue
-            last = lately.get(str(before.id), 0) if before is not None else 0
+            last = 0 if before is None else max(
+                lately.get(str(before.id), 0), *rows["recorded_ms"][rows["id"] == before.id], 0
+            )
             if night.started_ms - last < 1000 * sleep.summary_cooldown_s:
                 yield Unit(skipped={"summarized a moment ago": 1})
                 continue

@@ -1,0 +1,327 @@
+"""Statements that the design of sleep makes, at their values and beside them."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import spector
+from spector import Category, Config, Flag, ManualClock, Memory, SleepConfig
+from tests.facets.test_erasure import mention
+from tests.fakes import FakeEmbedder
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength
+from tests.sleep.test_steps import changed
+
+
+class Model:
+    """A chat model that counts its calls; its answers may be nonsense."""
+
+    model_id = "counting"
+
+    def __init__(self, answer: str = '{"text": "they speak of a boat"}') -> None:
+        self.answer = answer
+        self.calls = 0
+
+    def complete(
+        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        json: bool = False,
+    ) -> str:
+        self.calls += 1
+        return self.answer
+
+
+class Condensing:
+    """A summarizer that counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def summarize(self, texts: Any, *, max_tokens: int) -> str:
+        self.calls += 1
+        return f"what {len(texts)} memories say"
+
+
+def modelled(**models: Any) -> tuple[Memory, ManualClock]:
+    clock = ManualClock(BEGIN)
+    return spector.open(":memory:", embedder=FakeEmbedder(), clock=clock, **models), clock
+
+
+def clusters(memory: Memory, count: int) -> None:
+    """Groups of three to five memories, each of one entity and session."""
+    for n in range(count):
+        for m in range(3 + n % 3):
+            made = memory.remember(f"Ship{n} load{n}x{m} dock{n} captain{n}", session_id=f"s{n}")
+            mention(memory, made, f"Ship{n}")
+
+
+@pytest.mark.parametrize("answer", [
+    '{"text": "they speak of a ship"}', "not json", "", '{"text": 7}', '{"text": ""}',
+    '{"text": "in 1492 ' + "word " * 2000 + '"}', '{"text": "99 bottles"}', "[]",
+])  # fmt: skip
+def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) -> None:
+    model = Model(answer)
+    memory, clock = modelled(llm=model)
+    with memory:
+        clusters(memory, 12)
+        pass_days(clock, 1)
+        report = memory.reflect("consolidate")
+        assert model.calls == report.llm_calls == 5
+        assert report.step("consolidate").fallback  # type: ignore[union-attr]
+        themes = list(memory.records(tiers="semantic"))
+        assert len(themes) == 12
+        by_model = [r for r in themes if r.text == "they speak of a ship"]
+        assert len(by_model) == (5 if "of a ship" in answer else 0)
+        sizes = sorted(len(memory.graph.edges(r.id, kinds=["derived_from"])) for r in by_model)
+        assert sizes in ([], [4, 5, 5, 5, 5]), "the largest come first"
+        assert not [r for r in themes if "1492" in r.text or "99" in r.text]
+        if not by_model:
+            assert memory.stats()["cognition"]["llm"]["failures"] == 5
+        assert memory.check().ok
+
+
+@pytest.mark.parametrize(("calls", "clusters_made"), [(0, 4), (1, 4), (9, 4)])
+def test_the_budget_may_be_given_with_the_call(calls: int, clusters_made: int) -> None:
+    model = Condensing()
+    memory, clock = modelled(summarizer=model)
+    with memory:
+        clusters(memory, clusters_made)
+        pass_days(clock, 1)
+        report = memory.reflect("consolidate", max_llm_calls=calls)
+        assert model.calls == report.llm_calls == min(calls, clusters_made)
+        assert report.step("consolidate").fallback is (calls < clusters_made)  # type: ignore[union-attr]
+        assert memory.reflect(dry_run=True, max_llm_calls=9).llm_calls == 0
+
+
+def test_all_steps_of_a_night_share_the_budget_also_when_it_is_cut() -> None:
+    model = Model()
+    memory, clock = modelled(llm=model)
+    with memory:
+        clusters(memory, 4)
+        long = " ".join(f"Well, that is how it is with number {n}." for n in range(90))
+        memory.remember_many([{"text": f"{long} Text {n}.", "importance": 0.9} for n in range(4)])
+        memory.remember_many([f"I prefer tea number {n}" for n in range(12)],
+                             category="preference")  # fmt: skip
+        pass_days(clock, 3)
+        calls = 0
+        while True:
+            report = memory.reflect(max_seconds=1e-9)
+            calls += report.llm_calls
+            if report.finished:
+                break
+        assert calls == model.calls == 5
+        assert memory.check().ok
+
+
+def test_a_summary_is_not_made_twice_within_a_minute() -> None:
+    model = Condensing()
+    memory, clock = modelled(summarizer=model)
+    with memory:
+        memory.remember_many([f"I prefer tea number {n}" for n in range(10)],
+                             category="preference")  # fmt: skip
+        pass_days(clock, 1)
+        memory.reflect("summarize")
+        memory.remember("I prefer milk in Kars", category="preference")
+        clock.advance(seconds=59)
+        memory.reflect("summarize")
+        assert model.calls == 1
+        clock.advance(seconds=2)
+        memory.reflect("summarize")
+        assert model.calls == 2
+        [summary] = memory.records(tiers="semantic")
+        assert summary.text == "what 11 memories say"
+
+
+@pytest.mark.parametrize(("count", "low", "high"), [
+    (10, 0.33, 0.35), (50, 0.49, 0.51), (100, 0.69, 0.71), (130, 0.69, 0.71),
+])  # fmt: skip
+def test_the_threshold_of_the_medium_term_grows_with_what_is_due(
+    count: int, low: float, high: float
+) -> None:
+    with asleep() as (memory, clock):
+        below, above = (memory.remember(f"note {n}", importance=n) for n in (low, high))
+        memory.remember_many([f"filler {n}" for n in range(count - 2)], importance=0.1)
+        clock.advance(hours=49)
+        memory.reflect("compress")
+        assert Flag.CONSOLIDATED not in memory.get(below.id).flags
+        assert Flag.CONSOLIDATED in memory.get(above.id).flags
+        assert memory.get(above.id).summary == above.text
+
+
+def days_until(retention: float, stability: float) -> float:
+    """Days after which the curve of sleep is at a retention."""
+    return 9 * stability * (retention**-0.5 - 1)
+
+
+@pytest.mark.parametrize(("confidence", "retention", "importance", "sleeps"), [
+    (0.3, 0.33, 0.1, True), (0.3, 0.34, 0.1, False), (1.0, 0.099, 0.1, True),
+    (1.0, 0.101, 0.1, False), (0.3, 0.01, 0.5, False), (0.05, 0.99, 0.1, True),
+    (0.3, 0.33, 0.26, False),
+])  # fmt: skip
+def test_a_doubtful_fact_is_forgotten_at_a_higher_retention(
+    confidence: float, retention: float, importance: float, sleeps: bool
+) -> None:
+    with asleep() as (memory, clock):
+        source = memory.remember("Ada likes tea", pinned=True)
+        fact = memory.facts.add("Ada", "likes", "tea", source=source, confidence=confidence,
+                                importance=importance)  # fmt: skip
+        stability = 200.0
+        set_strength(memory, fact.id, stability_days=stability)
+        pass_days(clock, max(14.1, days_until(retention, stability)))
+        if days_until(retention, stability) < 14.1:
+            assert sleeps  # as soon as its floor is passed
+        memory.reflect("forget")
+        assert is_dormant(memory, fact.id) is sleeps
+
+
+def test_floors_hold_and_what_is_used_more_than_others_is_spared() -> None:
+    with asleep(config=Config(sleep=SleepConfig(blast_radius=1.0))) as (memory, clock):
+        young = memory.remember("hm young", importance=0.1)
+        used = memory.remember("hm used", importance=0.1)
+        dull = memory.remember_many([f"hm {n}" for n in range(9)], importance=0.1)
+        for each in (young, used, *dull):
+            set_strength(memory, each.id, utility=0.1, stability_days=0.01)
+        for _ in range(2):
+            memory.reinforce(used, False)
+        set_strength(memory, used.id, utility=0.1, stability_days=0.01)
+        pass_days(clock, 6)
+        report = memory.reflect("forget")
+        assert changed(report, "forget") == 0
+        assert report.step("forget").skipped["floor of its category"] == 11  # type: ignore[union-attr]
+        pass_days(clock, 1.1)
+        report = memory.reflect("forget")
+        assert report.step("forget").skipped["used more than others"] == 1  # type: ignore[union-attr]
+        assert not is_dormant(memory, used.id)
+        assert all(is_dormant(memory, each.id) for each in dull)
+
+
+def test_half_is_active_in_the_end_and_every_last_holder_among_it() -> None:
+    config = Config(sleep=SleepConfig(keep_share=0.5))
+    with asleep(config=config) as (memory, clock):
+        holders = [
+            memory.remember(text, importance=0.3) for text in (
+                "I live in Kars.", "My name is Ada.", "Adım Deniz.", "My email is ada@acme.org.",
+            )
+        ]  # fmt: skip
+        memory.remember_many([f"hm {n} so it is" for n in range(56)], importance=0.3)
+        for _ in range(8):
+            pass_days(clock, 8)
+            memory.reflect("forget")
+        active = [r for r in memory.records() if Flag.DORMANT not in r.flags]
+        assert len(active) == 30
+        assert {each.id for each in holders} <= {each.id for each in active}
+
+
+def test_a_plan_that_has_ended_is_found_as_of_its_time_and_conflicts_stay_for_a_year() -> None:
+    with asleep() as (memory, clock):
+        plan = memory.remember("I will go hiking on Mount Ararat",
+                               valid_until=BEGIN + timedelta(days=3))  # fmt: skip
+        one = memory.remember("the shop opens at nine, Ada says")
+        other = memory.remember("the shop opens at ten, the paper says")
+        memory.graph.link(one, other, "contradicts")
+        for _ in range(52):
+            pass_days(clock, 7)
+            memory.reflect()
+        assert plan.id not in [h.id for h in memory.recall("hiking on Mount Ararat", k=50)]
+        early = memory.recall("hiking on Mount Ararat", k=50, as_of=BEGIN + timedelta(days=1))
+        assert plan.id in [h.id for h in early]
+        assert not is_dormant(memory, plan.id)
+        hits = {h.id: h for h in memory.recall("when does the shop open", k=50)}
+        assert hits[one.id].conflicts == (other.id,)
+        assert hits[other.id].conflicts == (one.id,)
+
+
+def test_an_interrupted_step_returns_after_a_unit_and_goes_on(clock: ManualClock) -> None:
+    config = Config(sleep=SleepConfig(batch_records=50))
+    with asleep(config=config) as (memory, moved):
+        for n in range(400):
+            made = memory.remember(f"Ship{n // 4} load{n} dock{n // 4}", session_id=f"s{n // 4}")
+            mention(memory, made, f"Ship{n // 4}")
+        pass_days(moved, 1)
+        calls = []
+
+        def progress(step: str, done: int, total: int | None) -> None:
+            calls.append(done)
+            memory.daemon.interrupt()
+            memory._parts.sleeper.interrupt()
+
+        report = memory.reflect("consolidate", progress=progress)
+        assert (report.finished, len(calls)) == (False, 1)
+        assert len(list(memory.records(tiers="semantic"))) == 1
+        again = memory.reflect("consolidate")
+        assert (again.finished, again.resumed) == (True, True)
+        texts = sorted(r.text for r in memory.records(tiers="semantic"))
+        assert len(texts) > 90
+        assert memory.reflect("consolidate").cycle == 0
+        memory.reflect_undo(report.cycle)
+        memory.reflect("consolidate")
+        assert sorted(r.text for r in memory.records(tiers="semantic")) == texts
+
+
+def outcomes(memory: Memory, successes: list[bool], hours: list[float]) -> None:
+    at = BEGIN
+    for success, gap in zip(successes, hours, strict=True):
+        at = at + timedelta(hours=gap)
+        memory.layers["episodes"].store(
+            f"grasped at {at.isoformat()}", event_time=at,
+            episode={"objects": ["mug"], "tool": "grasp", "success": success},
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("good", "of", "regular", "passes"), [
+    (8, 8, True, True), (17, 30, False, False), (27, 30, False, True), (5, 5, False, True),
+])  # fmt: skip
+def test_what_may_be_chance_becomes_no_concept(
+    good: int, of: int, regular: bool, passes: bool
+) -> None:
+    rng = random.Random(3)
+    with asleep(config=Config(sleep=SleepConfig(promote_min_confidence=0.5))) as (memory, clock):
+        successes = [n * good // of != (n + 1) * good // of for n in range(of)]
+        successes[-1] = successes[-2] = True
+        outcomes(memory, successes, [6.0 if regular else rng.expovariate(1 / 6) for _ in range(of)])
+        pass_days(clock, 60)
+        report = memory.reflect("extract")
+        made = [c for c in memory.concepts.find() if c.name == "grasp mug → success"]
+        assert bool(made) is passes
+        if passes:
+            edges = memory.graph.edges(made[0].id, direction="out", kinds=["derived_from"])
+            assert len(edges) == of
+        else:
+            assert report.step("extract").skipped["random"] >= 1  # type: ignore[union-attr]
+
+
+def test_what_becomes_semantic_leaves_a_tombstone_in_its_day(tmp_path: Any) -> None:
+    with asleep(tmp_path / "mind") as (memory, clock):
+        made = memory.remember("Ada sails")
+        for _ in range(3):
+            memory.reinforce(made)
+        for text in ("failed", "pinned"):
+            other = memory.remember(text, pinned=text == "pinned")
+            for _ in range(3):
+                memory.reinforce(other, text != "failed")
+        pass_days(clock, 1)
+        assert changed(memory.reflect("promote"), "promote") == 1
+        episodic = memory.stats()["tiers"]["episodic"]
+        assert episodic["tombstones"] == 1
+        assert memory.get(made.id).tier == "semantic"
+        assert memory.get(made.id).access_count == 3
+        assert memory.get(made.id).category is Category.OTHER
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "nights"), [(2_000, 100), (10_000, 100)])
+def test_what_was_remembered_by_name_is_recalled_by_its_words_after_a_hundred_nights(
+    count: int, nights: int
+) -> None:
+    with asleep() as (memory, clock):
+        texts = [f"note {n} of drawer {n * 7919 % 104729} holds item {n * 31337 % 99991}"
+                 for n in range(count)]  # fmt: skip
+        made = memory.remember_many(texts)
+        for _ in range(nights):
+            pass_days(clock, 1)
+            memory.reflect()
+        assert not any(is_dormant(memory, each.id) for each in made)
+        for n in range(0, count, max(1, count // 500)):
+            assert made[n].id in [hit.id for hit in memory.recall(texts[n], k=3)]
