@@ -9,8 +9,9 @@ of a call's time, and of the ratio after / before over the pairs with the 95 % i
 bootstrap: noise that lasts longer than a pair meets both trees and cancels out. The processes are
 started anew in each round, because where their memory lies makes a lasting difference.
 
-Measured are the bare scan (straight and over indexes, with and without a filter by tag), and
-``recall`` of a vector and of a text. The text's vector is looked up, not computed.
+Measured are the bare scan (straight and over indexes, with and without a filter by tag),
+``recall`` of a vector and of a text, and ``remember``. The text's vector is looked up, not
+computed. Without the word "scan" in ``--only`` nothing is prepared for scans.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def serve(work: Path) -> None:
             build(work, Path(values[0]), values[1])
             answer: Any = None
         elif verb == "prepare":
-            calls |= scans(work, values[0]) | recalls(work, Path(values[1]), values[0])
+            calls |= scans(work, values[0]) if "scan" in values[2] or not values[2] else {}
+            calls |= recalls(work, Path(values[1]), values[0])
             answer = {name: digest(call) for name, call in calls.items()}
         else:
             name, start, count = values
@@ -159,6 +161,9 @@ def recalls(work: Path, path: Path, size: int) -> dict[str, Call]:
         f"recall(text), {size:,}": lambda at: memory.recall(texts[at], k=K),
         f"recall(text), tag of 1 %, {size:,}":
             lambda at: memory.recall(texts[at], k=K, tags=tags),
+        f"remember(vector), {size:,}": lambda at: [
+            memory.remember(texts[at], vector=vectors[at], tags=tags, event_time=NOW)
+        ],
     }
 
 
@@ -262,8 +267,8 @@ def compare(options: argparse.Namespace, work: Path, size: int) -> list[dict[str
             if not round_:
                 before.ask("build", str(stores[0]), size)
                 shutil.copytree(stores[0], stores[1])
-            answers = before.ask("prepare", size, str(stores[0]))
-            others = after.ask("prepare", size, str(stores[1]))
+            answers = before.ask("prepare", size, str(stores[0]), options.only)
+            others = after.ask("prepare", size, str(stores[1]), options.only)
             for name in (each for each in answers if options.only in each):
                 same[name] = same.get(name, True) and answers[name] == others[name]
                 if name not in calls:

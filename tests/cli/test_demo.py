@@ -42,7 +42,7 @@ def test_every_claim_holds_with_the_real_embedder(
     failed = [claim for step in report["steps"] for claim in step["claims"] if not claim["ok"]]
     assert failed == []
     assert (code, report["ok"]) == (0, True)
-    assert len(report["steps"]) == 15
+    assert len(report["steps"]) == 16
     assert report["elapsed_s"] < 60
     # a named place is kept, and the command line can go on with it
     assert main(["recall", str(tmp_path / "mind"), "E_LEASE_STALE", "-k", "1"]) == 0

@@ -17,7 +17,7 @@ from spector import Config, LLMConfig, ManualClock, Memory
 from spector.errors import LLMError
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
-from tests.sleep.nights import asleep, pass_days
+from tests.sleep.nights import asleep, is_dormant, pass_days
 
 
 def config(**sections: Any) -> Config:
@@ -62,6 +62,70 @@ def test_a_promoted_pattern_keeps_so_many_references(most: int, kept: int) -> No
         assert pattern is not None
         assert len(pattern.memory_refs["episodes"]) == kept
         assert memory.check().ok
+
+
+@pytest.mark.parametrize(("age", "retired"), [(30, False), (9, True), (10, True), (10.5, False)])
+def test_a_weak_concept_rests_after_so_many_days(age: float, retired: bool) -> None:
+    with asleep(config=config(knowledge={"concept_max_age_days": age})) as (memory, clock):
+        weak, _ = memory.concepts.find_or_create("mug")
+        held, _ = memory.concepts.find_or_create("jar")
+        memory.pin(held.id)
+        sure, _ = memory.concepts.find_or_create("cup")
+        memory.concepts.reinforce(sure.id, memory.remember("a cup of tea"))
+        fresh, _ = memory.concepts.find_or_create("pot")
+        pass_days(clock, 10)
+        memory.concepts.add_ref(fresh.id, "episodes", memory.remember("the pot"))
+        memory.concepts.reinforce(fresh.id, memory.remember("another pot"))
+        report = memory.reflect("extract")
+        assert is_dormant(memory, weak.id) is retired
+        assert [is_dormant(memory, each.id) for each in (held, sure, fresh)] == [False] * 3
+        assert (weak.id in report.steps[0].ids) is retired
+        assert memory.reflect("extract").steps[0].changed == 0
+        if retired:
+            assert [each.name for each in memory.concepts.find()] == ["jar", "cup", "pot"]
+            memory.reflect_undo(report.cycle)
+            assert not is_dormant(memory, weak.id)
+
+
+def test_of_too_many_concepts_the_least_sure_rest() -> None:
+    for most, left in ((5000, 4), (3, 3), (1, 1)):
+        with asleep(config=config(knowledge={"max_concepts": most})) as (memory, clock):
+            made = [memory.concepts.find_or_create(f"thing {name}")[0] for name in "abcd"]
+            for n, each in enumerate(made):
+                for times in range(n + 1):
+                    memory.concepts.reinforce(each.id, memory.remember(f"it {n} {times}"))
+            pass_days(clock, 1)
+            memory.reflect("extract")
+            assert [each.id for each in memory.concepts.find()] == [
+                each.id for each in made[4 - left :]
+            ]
+
+
+def test_no_more_concepts_rest_in_a_day_than_the_limit() -> None:
+    with asleep() as (memory, clock):
+        for n in range(25):
+            memory.concepts.find_or_create(f"thing {n} {'abcdefghijklmnopqrstuvwxy'[n]}")
+        pass_days(clock, 31)
+        assert memory.reflect("extract").steps[0].changed == 10
+        assert memory.reflect("extract").steps[0].changed == 0
+        pass_days(clock, 1)
+        assert memory.reflect("extract").steps[0].changed == 10
+
+
+def test_the_time_of_day_stays_awake() -> None:
+    with asleep() as (memory, clock):
+        for n in range(8):
+            memory.layers["episodes"].store(
+                {"text": f"made tea {n}", "episode": {"objects": ["tea"]}}
+            )
+            pass_days(clock, 1)
+        memory.reflect("extract")
+        memory.reflect("rhythm")
+        pass_days(clock, 40)
+        memory.reflect("extract")
+        noon = memory.concepts.of("time of day")
+        assert noon is not None
+        assert not is_dormant(memory, noon.id)
 
 
 # -- the window of episodes -------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Mechanism: the attributes that the source reads, with the name of what they are read from. Damage
 without it: a field that is accepted and ignored. Guard: a field that only ``spector.config`` knows
-fails; the list of those that wait may only shrink.
+fails.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ import spector
 from spector import Config
 
 SOURCE = Path(spector.__file__).parent
-#: fields whose part is missing
-WAITING: frozenset[str] = frozenset()
 #: names under which parts keep the configuration, or a section of it
 ROOTS = frozenset({"config", "_config", "args"})
 #: further names of single sections
@@ -62,11 +60,11 @@ def unread(found: dict[str, set[str]]) -> set[str]:
 
 
 def test_every_field_is_read() -> None:
-    assert unread(reads()) - WAITING == set()
+    assert unread(reads()) == set()
 
 
 @pytest.mark.parametrize("name", ["max_refs", "jaccard", "route", "checkpoint_bytes"])
 def test_a_field_that_is_no_longer_read_is_found(name: str) -> None:
     found = reads()
     found[name] = {"elsewhere"}
-    assert {each.rpartition(".")[2] for each in unread(found) - WAITING} == {name}
+    assert {each.rpartition(".")[2] for each in unread(found)} == {name}

@@ -29,8 +29,8 @@ def add_demo(commands: Any) -> None:
 
 
 _DEMO = """Import six weeks of conversation between a developer and her agent, then recall, correct,
-reinforce, forget, reflect, compact, check, close and reopen. Every line marked [ok] is a claim that
-was checked just now. Exit code 1: a claim failed."""
+reinforce, forget, reflect, compact, check, close, reopen, observe, and sleep through a night. Every
+line marked [ok] is a claim that was checked just now. Exit code 1: a claim failed."""
 
 
 def run_demo(args: argparse.Namespace, console: Console) -> int:

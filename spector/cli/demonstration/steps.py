@@ -7,6 +7,7 @@ from importlib.resources import as_file, files
 from typing import Any
 
 from spector.cli.demonstration.knowledge import KnownSteps
+from spector.cli.demonstration.night import NightSteps
 from spector.cli.demonstration.observing import ObservedSteps
 from spector.cli.demonstration.stage import NOW
 from spector.cli.output import bytes_text, clean, wrap
@@ -22,7 +23,7 @@ OTHER_CUE = "How do I roll back a bad deploy?"
 _DANGER = ("cashew", "pistachio")
 
 
-class Demonstration(KnownSteps, ObservedSteps):
+class Demonstration(KnownSteps, ObservedSteps, NightSteps):
     """Runs the steps in order on one store."""
 
     def run(self) -> None:
@@ -33,7 +34,7 @@ class Demonstration(KnownSteps, ObservedSteps):
                 self._import, self._paraphrase, self._rare_word, self._filters, self._validity,
                 self._vital, self._correct, self._reinforce, self._facts, self._causes,
                 self._procedure, self._forget, self._sleep, self._reopen,
-                self._observed,
+                self._observed, self._night,
             ):  # fmt: skip
                 step()
         finally:

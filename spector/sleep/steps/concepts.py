@@ -206,7 +206,10 @@ def _related(night: Night, concept: int) -> Iterable[Unit]:
 
 
 def ageing(night: Night) -> Units:
-    """Retire weak concepts that nothing has used for a month, and those that are too many."""
+    """Retire weak concepts that nothing has used for a month, and those that are too many.
+
+    The time of day, which others are tied to, stays.
+    """
     knowledge, rows = night.config.knowledge, night.memories.rows
     hour = datetime.fromtimestamp(night.started_ms / 1000, UTC).astimezone(
         zone_named(night.config.timezone)
@@ -224,7 +227,8 @@ def ageing(night: Night) -> Units:
         used = max(int(row["last_access_s"]) * 1000, int(row["recorded_ms"]), newest.get(each, 0))
         by_user[int(row["user"])].append(ConceptUse(
             each, payloads[each]["confidence"], used,
-            bool(int(row["flags"]) & (Flag.PINNED | Flag.IMMUTABLE)), phases.get(each),
+            bool(int(row["flags"]) & (Flag.PINNED | Flag.IMMUTABLE))
+            or payloads[each]["category"] == TIME_OF_DAY[1], phases.get(each),
         ))  # fmt: skip
     gone: dict[int, str] = {}
     for _, uses in sorted(by_user.items()):

@@ -1,0 +1,73 @@
+"""README and the page of a night show what their programs print, and figures that were measured.
+
+Mechanism: the programs are run, and their output is compared line by line with what the page shows;
+figures are looked up on the pages that measured them. Damage without it: a first screen that tells
+a story which no longer happens. Guard: a changed line, answer or figure fails.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.make_shown import PAGES, rendered, without_times
+from tests.test_layers import REPO
+
+README = (REPO / "README.md").read_text(encoding="utf-8")
+FIRST = README.split("## What it does")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda each: each.name)
+def test_a_page_shows_what_its_programs_print(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert without_times(text) == without_times(rendered(page)), "run: python -m docs.make_shown"
+    assert "```text" in text
+
+
+def test_the_story_of_the_first_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = re.findall(r"^```python\n(.*?)^```", FIRST, re.DOTALL | re.MULTILINE)
+    assert len(program) == 1
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(compile(program[0], "README.md", "exec"), names)
+    with names["memory"] as memory:
+        ask, night = names["ask"], names["night"]
+        every = [each.text for each in memory.records(include=["dormant", "superseded"])]
+        assert not any("lol" in text for text in every)
+        assert any("8080" in text for text in every)
+        assert night.memories[1] >= night.memories[0]
+        now = ask("which port does staging use?")
+        (asleep,) = [each for each in memory.records(include=["dormant"]) if each.dormant]
+        memory.reflect_undo(night.cycle)
+        assert not memory.get(asleep.id).dormant
+        assert ask("which port does staging use?") == now
+        memory.retire(asleep.id)
+        memory.reactivate(asleep.id)
+        assert not memory.get(asleep.id).dormant
+        assert memory.check().ok
+
+
+def test_the_first_screen_is_short() -> None:
+    assert len(FIRST.splitlines()) <= 66
+    assert max(len(each) for each in FIRST.splitlines() if each[:1] != "|") <= 126
+
+
+def row(page: str, start: str) -> list[str]:
+    """The cells of the only row of a page that starts so."""
+    text = (REPO / "docs" / page).read_text(encoding="utf-8")
+    (line,) = [each for each in text.splitlines() if each.startswith(start)]
+    return [cell.strip(" *") for cell in line.strip("|").split("|")]
+
+
+def test_the_figures_of_the_first_screen_are_those_of_the_pages() -> None:
+    shown = re.findall(r"(\d+) %", FIRST.split("**Measured")[1])
+    newest = row("cognition.md", "| 11 | changed fact, one hop, 6k")[2]
+    far = row("cognition.md", "| 12 | changed fact, several hops, 6k")[2]
+    right = row("recall.md", "| LoCoMo              | any@10")[3]
+    every = row("recall.md", "| LoCoMo              | all@10")[3]
+    assert [int(each) for each in shown] == [
+        round(float(each)) for each in (newest, far, right, every)
+    ]
