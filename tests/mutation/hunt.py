@@ -117,6 +117,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/integrity/check_knowledge.py": ("tests/facets/test_check.py",),
     "spector/store/ops_log/ops_log.py": ("tests/store/test_ops_log.py",),
     "spector/store/ops_log/rolling.py": ("tests/store/test_ops_log.py",),
+    "spector/store/payloads/described.py": (*_KEYS, "tests/facets/test_facts.py"),
     "spector/store/payloads/entries.py": _KEYS,
     "spector/store/payloads/rows.py": _KNOWLEDGE,
     "spector/store/payloads/rules.py": ("tests/facets/test_check.py",),

@@ -52,8 +52,18 @@ class Catalog(Database):
         """``immutable`` reads from media that cannot be written, without a log beside the file."""
         #: when its tables were last proved to agree, in seconds of the monotonic clock
         self.agreed_s = -math.inf
+        #: `changes` at a moment, and the optional tables that there were then
+        self.tables_then: tuple[int, frozenset[str]] = (-1, frozenset())
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
         super().__init__(path, mode=mode, durability=durability, immutable=immutable)
+
+    def changes(self) -> int | None:
+        """Rows that this writer has changed so far; None within a transaction, and for a reader."""
+        try:
+            return None if self._mode == "r" or self.main.in_transaction else (
+                self.main.total_changes)
+        except sqlite3.ProgrammingError:  # it is being closed
+            return None
 
     # -- description --------------------------------------------------------------------------
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from spector.errors import CatalogCorruptError
 from spector.records import Details, MemoryRecord, complete, details_of
 from spector.store.catalog import Catalog
-from spector.store.payloads import entries_of, facts_among, names_among, payloads_of
+from spector.store.payloads import described, entries_of, names_among
 
 __all__ = ["complete_records", "details_in"]
 
@@ -21,20 +22,33 @@ def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
         CatalogCorruptError: a row of them is not what was written.
     """
     with catalog.reading() as db:
-        names = names_among(db, ("payload", "entry")) if ids else ()
+        names = _tables_of(catalog, db) if ids else ()
         if not names:
             return {}
         entries = entries_of(db, ids, catalog.path) if "entry" in names else {}
         payloads: dict[int, dict[str, dict[str, Any]]] = {}
         if "payload" in names:
-            payloads = payloads_of(db, ids, catalog.path)
-            for each in facts_among(db, ids, catalog.path):
-                payloads.setdefault(each, {})["fact"] = {}
+            payloads = described(db, ids, catalog.path)
     found = {
         each: details_of(payloads.get(each, {}), entries.get(each))
         for each in {*payloads, *entries}
     }
     return {each: some for each, some in found.items() if some is not None}
+
+
+def _tables_of(catalog: Catalog, db: sqlite3.Connection) -> Collection[str]:
+    """Which of the tables of details a catalog has.
+
+    Only the writer makes tables. Between two of its commits it knows them without asking; a
+    snapshot may be older than what it knows, and is asked.
+    """
+    stamp = None if db.in_transaction else catalog.changes()
+    if stamp is not None and catalog.tables_then[0] == stamp:
+        return catalog.tables_then[1]
+    found = frozenset(names_among(db, ("payload", "entry")))
+    if stamp is not None and catalog.changes() == stamp:
+        catalog.tables_then = stamp, found
+    return found
 
 
 def complete_records(

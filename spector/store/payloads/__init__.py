@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.store.payloads.described import described
 from spector.store.payloads.entries import (
     KeyPath,
     entries_of,
@@ -23,7 +24,6 @@ from spector.store.payloads.rows import (
     delete_rows,
     edge_columns,
     edge_counts,
-    facts_among,
     greatest,
     has_tables,
     keys_below,
@@ -79,12 +79,12 @@ __all__ = [
     "decode",
     "delete_owned",
     "delete_rows",
+    "described",
     "edge_columns",
     "edge_counts",
     "encode",
     "entries_of",
     "entry_at",
-    "facts_among",
     "follow_user",
     "forget_marks",
     "greatest",

@@ -26,7 +26,6 @@ __all__ = [
     "delete_rows",
     "edge_columns",
     "edge_counts",
-    "facts_among",
     "greatest",
     "has_tables",
     "keys_below",
@@ -199,12 +198,6 @@ def payloads_of(
         if row["sort"] in SORTS:  # a newer version may know more
             out.setdefault(row["id"], {})[row["sort"]] = decode(row["sort"], row["json"])[0]
     return out
-
-
-def facts_among(db: sqlite3.Connection, ids: Collection[int], path: str) -> list[int]:
-    """Those of some memories that are facts."""
-    rows = rows_of(db, table_named("fact"), {"id": list(ids)}, path=path, is_there=True)
-    return [row["id"] for row in rows]
 
 
 def greatest(
