@@ -337,3 +337,34 @@ def test_a_store_without_an_embedder_sleeps_too() -> None:
         pass_days(clock, 1)
         assert memory.reflect().finished
         assert memory.check().ok
+
+
+def test_greetings_questions_and_reactions_are_no_part_of_a_theme() -> None:
+    with asleep() as (memory, clock):
+        for text in (
+            "Hey Mel! I signed up for a pottery class on Monday.", "Wow, Mel! What did you make?",
+            "Ada made three bowls in the pottery class.", "The pottery class costs 40 euros. Bye!",
+        ):  # fmt: skip
+            mention(memory, memory.remember(text, session_id="s"), "pottery")
+        pass_days(clock, 1)
+        memory.reflect("consolidate")
+        [theme] = memory.records(tiers="semantic")
+        assert theme.text == (
+            "I signed up for a pottery class on Monday. Ada made three bowls in the pottery class."
+            " The pottery class costs 40 euros."
+        )
+
+
+def test_likenesses_of_a_session_do_not_chain_to_one_theme() -> None:
+    boats = [f"The red boat {n} has a new mast and sail" for n in range(4)]
+    bread = [f"Grandmother bakes rye bread with seeds {n}" for n in range(4)]
+    with asleep() as (memory, clock):
+        memory.remember_many([*boats, *bread, "a boat of bread", "the mast of grandmother"],
+                             session_id="s")  # fmt: skip
+        pass_days(clock, 1)
+        memory.reflect("consolidate")
+        themes = [r.text for r in memory.records(tiers="semantic")]
+        assert len(themes) == 2
+        assert {("boat" in text, "bread" in text) for text in themes} == {
+            (True, False), (False, True)
+        }  # fmt: skip

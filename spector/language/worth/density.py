@@ -8,7 +8,7 @@ from typing import Final
 from spector.language.statements import FIRST_PERSON, ends_with_question, is_of_time, names_of
 from spector.language.words import compose, is_stop, plain, tokens, words
 
-__all__ = ["content_density"]
+__all__ = ["content_density", "says_little"]
 
 #: openers that say little, at the beginning of a text
 _OPENER: Final = re.compile(
@@ -22,6 +22,20 @@ _FIRST_TR: Final = re.compile(
 )
 #: characters that are read
 _MOST: Final = 4000
+
+
+#: density below which a sentence says little, and below which one that reacts does
+_LITTLE: Final = 3.0
+_LITTLE_REACTION: Final = 6.0
+
+
+def says_little(sentence: str) -> bool:
+    """Whether a sentence asks, greets or reacts, or has hardly a content word."""
+    density = content_density(sentence)
+    if density < _LITTLE or ends_with_question(sentence):
+        return True
+    reacts = _OPENER.match(plain(compose(sentence[:_MOST])).lstrip()) is not None
+    return reacts and density < _LITTLE_REACTION
 
 
 def content_density(text: str) -> float:

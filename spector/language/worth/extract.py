@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from spector.language.words import plain
-from spector.language.worth.density import content_density
+from spector.language.worth.density import content_density, says_little
 
 __all__ = ["extract_of", "sentences_of"]
 
@@ -27,6 +27,8 @@ def extract_of(
 ) -> str:
     """Sentences of texts that say most, without repetition; "" if none fits.
 
+    Questions, greetings and reactions are left out where there is something else.
+
     Args:
         most: what the extract may cost. cost: of a text, as its tokens.
         worth: of a sentence; of equal ones the earlier is taken.
@@ -39,7 +41,9 @@ def extract_of(
             if known not in seen:
                 seen.add(known)
                 sentences.append(sentence)
-    order = sorted(range(len(sentences[:_MOST])), key=lambda n: (-worth(sentences[n]), n))
+    sentences = sentences[:_MOST]
+    sentences = [each for each in sentences if not says_little(each)] or sentences
+    order = sorted(range(len(sentences)), key=lambda n: (-worth(sentences[n]), n))
     chosen: list[int] = []
     for n in order:
         if cost(" ".join(sentences[at] for at in sorted([*chosen, n]))) <= most:

@@ -215,7 +215,10 @@ def ageing(night: Night) -> Units:
         zone_named(night.config.timezone)
     )
     with night.survey.knowledge() as reader:
-        payloads = reader.all_payloads("concept")
+        payloads = {
+            each: values for each, values in reader.all_payloads("concept").items()
+            if values["category"] != TIME_OF_DAY[1]
+        }
         newest: dict[int, int] = {}
         for row in reader.links("reference:episodes") if payloads else ():
             newest[row["a"]] = max(newest.get(row["a"], 0), row["t_ms"] or 0)

@@ -127,6 +127,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
         part = ids[start : start + size]
         with night.survey.knowledge() as reader:
             observed = reader.payloads(part, "observed")
+            details = reader.payloads(part, "episode")
             derived = reader.sorts(part)
             single = frozenset(
                 row["json"]["name"] for row in reader.items_of("predicate").values()
@@ -135,6 +136,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
         for record in night.survey.records(part).values():
             known = observed.get(record.id, {}).get("write_source") == "observer"
             is_item = bool(derived.get(record.id, set()) - {"observed", "episode"})
+            is_item = is_item or bool(details.get(record.id, {}).get("tool"))  # runs say it better
             reading, fallback = Reading({}, ()), False
             if not is_item and not (known and night.tools.fact_extractor is None):
                 reading, fallback = _reading(night, record, single)
