@@ -31,6 +31,7 @@ class Found:
         own_id: the id that its maker gave it; "" for none.
         conversation: the conversation that the id is unique in; "" for the session.
         borrowed: its time is that of the message next to it.
+        written: its time as the file has it, which is the same in every zone.
     """
 
     message: Message
@@ -38,6 +39,7 @@ class Found:
     own_id: str = ""
     conversation: str = ""
     borrowed: bool = False
+    written: str = ""
 
 
 @dataclass(slots=True)

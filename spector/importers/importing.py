@@ -80,9 +80,8 @@ def import_files(
         ImportFormatError: the only file, or one that was named, cannot be read.
     """
     importing = Importing([(str(each), Path(each)) for each in paths], ImportOptions(**options))
-    importing.check(memory)
+    importing.check(memory, dry_run=dry_run)
     if dry_run:
-        importing.report.dry_run = True
         return importing.report
     importing.store(memory, progress=progress)
     return importing.report
@@ -128,13 +127,19 @@ class Importing:
 
     # -- the first pass ----------------------------------------------------------------------------
 
-    def check(self, memory: Memory) -> ImportReport:
+    def check(self, memory: Memory, *, dry_run: bool = False) -> ImportReport:
         """Read every file to its end, and check each message as the memory will.
+
+        Args:
+            dry_run: also look up which messages the memory has already.
 
         Raises:
             ImportFormatError: a file that was named cannot be read, and bad ones are not skipped.
         """
         format_named(self.options.format)
+        self.report.dry_run = dry_run
+        if self._zone is not None:
+            self.report.zone = zone_named(self._zone)
         self._most_bytes = memory._parts.config.max_text_bytes
         for name, path in self.named:
             try:
@@ -198,7 +203,7 @@ class Importing:
 
     def _foresee(self, unit: _Unit, memory: Memory, message: Message) -> None:
         """Count a message that the memory has already."""
-        if unit.kind == "spector" or len(memory) == 0:
+        if not self.report.dry_run or unit.kind == "spector" or len(memory) == 0:
             return
         names = {name: message.get(name) for name in ("user_id", "agent_id")}
         with contextlib.suppress(UnknownRecordError):

@@ -38,7 +38,7 @@ class Keys:
         conversation = found.conversation or message.get("session_id") or self._file
         if found.own_id:
             return _digest(["id", conversation, found.own_id]).hex()[:_DIGITS]
-        moment = None if found.borrowed else message.get("event_time")
+        moment = None if found.borrowed else found.written or message.get("event_time")
         plain = ["text", conversation, _speaker(message), _iso(moment), message["text"]]
         digest = _digest(plain)
         self._equal[digest] = number = self._equal.get(digest, 0) + 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from spector.clock import from_ms, to_ms
+from spector.clock import from_ms, local_of_ms, to_ms
 from spector.importers.entries import Found, Message
 from spector.messages import counted
 
@@ -110,6 +110,8 @@ class ImportReport:
     files: list[FileReport] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
     dry_run: bool = False
+    #: of the days in its lines
+    zone: tzinfo = UTC
 
     @property
     def ok(self) -> bool:
@@ -164,7 +166,10 @@ class ImportReport:
         firsts = [each.first for each in self.files if each.first is not None]
         lasts = [each.last for each in self.files if each.last is not None]
         if firsts:
-            out.append(("time", f"{min(firsts):%Y-%m-%d} to {max(lasts):%Y-%m-%d}"))
+            begin, end = (
+                local_of_ms(to_ms(each), self.zone) for each in (min(firsts), max(lasts))
+            )
+            out.append(("time", f"{begin:%Y-%m-%d} to {end:%Y-%m-%d}"))
         if self.total("zoneless"):
             out.append((
                 "no time zone", f"{counted(self.total('zoneless'), 'time')} read as UTC; --tz names"

@@ -9,8 +9,8 @@ from typing import Any, Final
 __all__ = ["as_text", "cut_text", "is_blank", "text_of_parts"]
 
 #: categories of characters that are not seen, and letters that look like nothing
-_UNSEEN: Final = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me"))
-_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Zs", "Zl", "Zp", "Mn", "Me"))
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\ufffd")
 
 
 def text_of_parts(content: object) -> str:

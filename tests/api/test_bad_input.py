@@ -211,7 +211,7 @@ def test_recall_refuses_such_a_range(memory: Memory, when: Any) -> None:
 
 def test_a_validity_that_ends_before_it_begins_is_refused(memory: Memory) -> None:
     with refused(memory, InvalidTimeError):
-        memory.remember("x", valid_from="2026-05-04", valid_until="2026-05-04")
+        memory.remember("x", valid_from="2026-05-04", valid_until="2026-05-03")
 
 
 @pytest.mark.parametrize("year", [1, 1900, 1969, 1970, 2038, 2106, 2262, 9999])

@@ -210,7 +210,7 @@ def test_what_was_superseded_before_it_began_never_held(memory: Memory, start: s
 def test_an_end_that_was_known_before_stays(memory: Memory) -> None:
     old = memory.remember("has a trial", event_time=MARCH, valid_until="2026-04-01")
     memory.remember("has a licence", event_time=JUNE, supersedes=old.id)
-    assert memory.get(old.id).valid_until == datetime(2026, 4, 1, tzinfo=UTC)
+    assert memory.get(old.id).valid_until == datetime(2026, 4, 2, tzinfo=UTC), "that day as well"
     assert memory.recall("has", as_of="2026-05-01") == []
 
 

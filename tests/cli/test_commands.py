@@ -56,7 +56,7 @@ def test_remember_json_prints_the_record_with_every_field(run: Run, tmp_path: Pa
     record = result.json
     assert result.code == 0
     assert record["event_time"] == "2026-05-04T08:00:00Z"
-    assert record["valid_until"] == "2027-01-01T00:00:00Z"
+    assert record["valid_until"] == "2027-01-02T00:00:00Z", "the whole day"
     assert (record["tier"], record["tags"]) == ("semantic", ["a", "b"])
     assert record["metadata"] == {"n": 1}
     assert (record["user_id"], record["agent_id"], record["session_id"]) == ("u", "g", "s")
@@ -105,8 +105,8 @@ def test_recall_prints_a_table(run: Run, filled: Path) -> None:
         (["--tag", "deploy", "--tag", "ops"], {2}),
         (["--any-tag", "ops", "--any-tag", "family"], {1, 2}),
         (["--tier", "procedural"], {2}),
-        (["--since", "2026-09-08", "--until", "2026-09-09"], {1}),
-        (["--until", "2026-09-08"], {0}),
+        (["--since", "2026-09-08", "--until", "2026-09-08"], {1}),
+        (["--until", "2026-09-07"], {0}),
         (["--as-of", "2026-09-08"], {0}),
         (["--min-importance", "0.8"], {0, 2}),
         (["--user", "maya"], {1}),

@@ -82,13 +82,14 @@ def test_what_is_no_message_is_counted_by_reason(memory: spector.Memory, tmp_pat
     call = {"role": "assistant", "tool_calls": [{"function": {"name": "book", "arguments": "{}"}}]}
     path = lines(
         tmp_path / "chat.jsonl", GOOD, call, {**call, "content": None}, {**call, "content": ""},
-        {"role": "user", "content": "\u200b \ufeff"}, {"role": "user", "content": [
+        {"role": "user", "content": "\u200b \ufeff"}, {"role": "user", "content": "\ue000\ufffd"},
+        {"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": "x"}}]}, {**GOOD, "tier": "working"},
     )  # fmt: skip
     report = import_files(memory, path)
     assert len(memory) == 1
     assert report.files[0].left_out == {
-        "tool call": 3, "no text": 1, "picture": 1, "working tier, which is not kept": 1,
+        "tool call": 3, "no text": 2, "picture": 1, "working tier, which is not kept": 1,
     }
     assert "left out" in str(report)
 

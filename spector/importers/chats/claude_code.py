@@ -18,7 +18,6 @@ from spector.importers.times import parse_time
 
 __all__ = ["FORMAT"]
 
-_SPOKEN: Final = frozenset(("user", "assistant"))
 #: what the program writes in the name of the user: commands, their output, reminders
 _INSERTED: Final = re.compile(
     r"\s*<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|system-reminder"
@@ -44,7 +43,7 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             yield Broken(entry)
             continue
         kind = entry.get("type")
-        if kind not in _SPOKEN:
+        if kind not in ("user", "assistant"):
             yield LeftOut("summary" if kind == "summary" else "record of the program", place)
             continue
         reason = _reason(entry)

@@ -19,11 +19,13 @@ _KINDS = {
 
 def said(
     text: str, *, place: str, source: str, speaker: str | None, moment: datetime | None,
-    session: str | None, own_id: object = "", is_bot: bool = False, **metadata: Any,
+    session: str | None, own_id: object = "", is_bot: bool = False, written: str = "",
+    **metadata: Any,
 ) -> Found | LeftOut:
     """What a person said; left out without a text.
 
     Args:
+        written: its time as the file has it.
         metadata: what else is known of it; None is left out.
     """
     if not text.strip():
@@ -40,7 +42,9 @@ def said(
         message["session_id"] = conversation
     known = {"speaker": name, **metadata}
     message["metadata"] = {key: value for key, value in known.items() if value not in (None, "")}
-    return Found(message, place, str(own_id) if own_id not in (None, "") else "")
+    return Found(
+        message, place, str(own_id) if own_id not in (None, "") else "", written=written
+    )
 
 
 def left_out(kind: object, place: str, otherwise: str = "no text") -> LeftOut:

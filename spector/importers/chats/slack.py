@@ -23,7 +23,7 @@ __all__ = ["ARCHIVE", "FORMAT"]
 _DAY: Final = re.compile(r"^\d{4}-\d\d-\d\d\.json$")
 #: subtypes of messages that people wrote; others are notices of the program
 _SPOKEN: Final = frozenset((
-    None, "bot_message", "thread_broadcast", "me_message", "file_share", "file_comment",
+    "bot_message", "thread_broadcast", "me_message", "file_share", "file_comment",
     "reply_broadcast",
 ))  # fmt: skip
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|\s]*[^<>|]*)(?:\|([^<>]*))?>")
@@ -91,7 +91,9 @@ def _names(place: Place, name: str) -> dict[str, str]:
 def _message(
     entry: dict[str, Any], channel: str, source: SourceFile, place: str, options: Options
 ) -> Entry:
-    if entry.get("type", "message") != "message" or entry.get("subtype") not in _SPOKEN:
+    subtype = entry.get("subtype")
+    is_spoken = subtype is None or (isinstance(subtype, str) and subtype in _SPOKEN)
+    if entry.get("type", "message") != "message" or not is_spoken:
         return LeftOut("notice", place)
     if entry.get("hidden") is True:
         return LeftOut("hidden", place)

@@ -214,10 +214,11 @@ def _message(
         text = bare[attached.end() :]
         if not text.strip():
             return LeftOut("file", place)
-    moment = in_zone(_moment(turn, day_first, source, place), options)
+    local = _moment(turn, day_first, source, place)
     return said(
-        text.strip("\u200e\u200f"), place=place, source="whatsapp", speaker=name, moment=moment,
-        session=session, chat=_chat_name(source),
+        text.strip("\u200e\u200f"), place=place, source="whatsapp", speaker=name,
+        moment=in_zone(local, options), written=local.isoformat(), session=session,
+        chat=_chat_name(source),
     )
 
 

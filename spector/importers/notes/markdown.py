@@ -192,7 +192,10 @@ def _chunk(
         metadata["properties"] = properties
         if aliases := _aliases(properties):
             message["aliases"] = aliases
-    return Found(message, f"line {line}", conversation="/".join((*source.folders, source.name)))
+    return Found(
+        message, f"line {line}", conversation="/".join((*source.folders, source.name)),
+        written="a note",  # its text names it: another date makes it no other note
+    )
 
 
 def _aliases(properties: dict[str, Any]) -> list[str]:

@@ -55,7 +55,7 @@ def _recognizes(head: Head) -> bool:
     return bool(
         {"text", "content", "parts"} & first.keys()
         or _list_in(first) is not None
-        or first.get("type") in _KINDS or "lc" in first
+        or str(first.get("type")) in _KINDS or "lc" in first
         or ("role" in first and ("tool_calls" in first or "function_call" in first))
     )
 
@@ -202,7 +202,7 @@ def entry_of(
         message["role"] = found.role
     if found is not None and found.is_tool and not found.texts:
         message["role"] = "tool"
-    borrowed = _add_times(message, entry, source, place, options, shared)
+    borrowed, written = _add_times(message, entry, source, place, options, shared)
     metadata = {**_extra(entry, found, message), **message.get("metadata", {})}
     if "title" in shared:
         metadata.setdefault("title", shared["title"])
@@ -215,7 +215,8 @@ def entry_of(
         message["source"] = source.name
     own_id = entry.get("id") if "recorded_at" not in entry else None
     return Found(
-        message, place, str(own_id) if isinstance(own_id, (str, int)) else "", borrowed=borrowed
+        message, place, str(own_id) if isinstance(own_id, (str, int)) else "", borrowed=borrowed,
+        written=written,
     )
 
 
@@ -227,7 +228,7 @@ def _said(
     if isinstance(body, str) and not _is_chat(entry):
         return None, body  # its outer spaces belong to it
     if not {"text", "content", "parts", "data", "kwargs"} & entry.keys() and not (
-        entry.get("tool_calls") or entry.get("function_call") or entry.get("type") in _KINDS
+        entry.get("tool_calls") or entry.get("function_call") or str(entry.get("type")) in _KINDS
         or str(entry.get("type")).endswith(("_call", "_output"))
     ):
         raise source.error(
@@ -255,8 +256,8 @@ def _is_chat(entry: dict[str, Any]) -> bool:
 def _add_times(
     message: Message, entry: dict[str, Any], source: SourceFile, place: str, options: Options,
     shared: Message,
-) -> bool:
-    """Add the times of an entry; whether its time is that of its conversation."""
+) -> tuple[bool, str]:
+    """Add the times of an entry; whether its time is its conversation's, and its own as written."""
     for name in _TIMES:
         moment = parse_time(
             entry.get(name), source, place, options, name=name, is_end=name == "valid_until"
@@ -264,16 +265,16 @@ def _add_times(
         if moment is not None:
             message[name] = moment
     if "event_time" in message:
-        return False
-    moment, _ = time_among(entry, source, place, options)
-    if moment is None and isinstance(entry.get("metadata"), dict):
-        moment, _ = time_among(entry["metadata"], source, place, options)
-    if moment is None and "event_time" in shared:
+        return False, str(entry["event_time"])
+    for given in (entry, entry.get("metadata")):
+        moment, name = time_among(given if isinstance(given, dict) else {}, source, place, options)
+        if moment is not None and isinstance(given, dict):
+            message["event_time"] = moment
+            return False, str(given.get(name))
+    if "event_time" in shared:
         message["event_time"] = shared["event_time"]
-        return True
-    if moment is not None:
-        message["event_time"] = moment
-    return False
+        return True, ""
+    return False, ""
 
 
 def _extra(

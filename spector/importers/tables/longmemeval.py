@@ -72,7 +72,7 @@ def _haystack(
                 "event_time": start + timedelta(seconds=position), "user_id": user,
                 "session_id": label(f"{user}/{name}"), "source": "longmemeval",
                 "metadata": {"session": name, "turn": position},
-            }, at)  # fmt: skip
+            }, at, written=f"{date}#{position}")  # fmt: skip
 
 
 def _date(value: object, source: SourceFile, place: str, options: Options) -> datetime:

@@ -74,8 +74,7 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
     with contextlib.ExitStack() as stack:
         importing = importing_of(args, stack)
         with probe(args) as memory:
-            importing.check(memory)
-        importing.report.dry_run = args.dry_run
+            importing.check(memory, dry_run=args.dry_run)
         if not args.dry_run and importing.total:
             _store(args, console, importing, tally)
     refused = say_refused(importing, console)
@@ -132,10 +131,11 @@ def _say(
     })  # fmt: skip
     verb = "would import" if args.dry_run else "imported"
     sound = [each for each in report.files if not each.error]
+    sound = [each for each in sound if each.messages] or sound
     for each in sound[:_MOST_FILES]:
-        count = each.stored if each.stored or not each.known else each.messages
-        messages = counted(count, "message")
-        console.say(f"{verb} {messages} from {clean(each.file)} ({each.format})")
+        messages = counted(each.stored, "message")
+        known = f", {each.known:,} known already" if each.known else ""
+        console.say(f"{verb} {messages} from {clean(each.file)} ({each.format}){known}")
     if len(sound) > _MOST_FILES:
         rest = sound[_MOST_FILES:]
         messages = counted(sum(each.stored for each in rest), "message")
