@@ -267,10 +267,12 @@ def _add_times(
     if "event_time" in message:
         return False, str(entry["event_time"])
     for given in (entry, entry.get("metadata")):
-        moment, name = time_among(given if isinstance(given, dict) else {}, source, place, options)
-        if moment is not None and isinstance(given, dict):
+        if not isinstance(given, dict):
+            continue
+        moment, key = time_among(given, source, place, options)
+        if moment is not None and key is not None:
             message["event_time"] = moment
-            return False, str(given.get(name))
+            return False, str(given[key])
     if "event_time" in shared:
         message["event_time"] = shared["event_time"]
         return True, ""
