@@ -12,22 +12,29 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
 import spector
+from bench.cognition.score import Score
+from bench.cognition.statements import data
+from bench.data import NOW
 from bench.recall.sets import load
 from bench.recall.shape import DataSet, Item, Question, Store
 from spector import ManualClock, ObserveResult
 from spector.language.statements import names_of
 
-__all__ = ["Kept", "keeping", "measure"]
+__all__ = ["Kept", "keeping", "keeping_rows", "measure", "present_state", "scores_of"]
 
 K: Final = 10
 _EMPTY_WORDS: Final = 8
+#: a fact of FactConsolidation behind its serial number
+_FACT: Final = re.compile(r"\d+\. (.+)")
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -164,6 +171,58 @@ def keeping(found: DataSet, stores: int | None = None, *, recalls: bool = True) 
     for store in found.stores[:stores]:
         measure(store, found.questions, kept, recalls=recalls)
     return kept
+
+
+def present_state(size: str = "6k") -> tuple[int, dict[str, int]]:
+    """Questions about facts of which newer ones change older ones, and of how many the first hit
+    has the newest value: of what was observed, and of what was remembered.
+    """
+    sets = json.loads(
+        (data() / "cognition/factconsolidation/facts.json").read_text(encoding="utf-8")
+    )[f"sh_{size}"]
+    said = [found[1] for each in sets["context"].splitlines() if (found := _FACT.match(each))]
+    clock = ManualClock(NOW)
+    messages = [
+        {"text": text, "event_time": NOW - timedelta(minutes=len(said) - n)}
+        for n, text in enumerate(said)
+    ]
+    right = {}
+    for name in ("observe", "remember"):
+        with spector.open(":memory:", clock=clock) as memory:
+            memory.observe_many(messages) if name == "observe" else memory.remember_many(messages)
+            right[name] = sum(
+                any(answer in memory.recall(question, k=1)[0].text for answer in answers)
+                for question, answers in zip(sets["questions"], sets["answers"], strict=True)
+            )
+    return len(sets["questions"]), right
+
+
+def keeping_rows(conversations: int = 3) -> list[Score]:
+    """Row 24: recall on what was observed beside recall on all that was said, in one run."""
+    out = []
+    for name, title, stores in (("locomo", "LoCoMo", conversations), ("beam", "BEAM", 1)):
+        out += scores_of(keeping(load(name), stores), f"{title} dev, {stores} of the set")
+    asked, right = present_state()
+    own, other = (100 * right[name] / asked for name in ("observe", "remember"))
+    return [*out, Score(
+        24, "questions about the present state, FactConsolidation 6k, the first hit has the newest"
+        " value: observed · remembered", f"{own:.0f} · {other:.0f}", "-", "above", own > other,
+    )]  # fmt: skip
+
+
+def scores_of(kept: Kept, title: str) -> list[Score]:
+    """The counts of a set beside their goals."""
+    own, other = (kept.found[name] / max(1, kept.asked) for name in ("observe", "remember"))
+    lost = kept.evidence_dropped / max(1, kept.evidence)
+    talk = kept.empty_dropped / max(1, kept.empty)
+    return [
+        Score(24, f"{title}, {kept.asked} questions, a cited turn in {K} hits: observed ·"
+              " remembered", f"{own:.3f} · {other:.3f}", "-", "1 point below",
+              own >= other - 0.01),
+        Score(24, "the same run: cited turns that are left out · short turns that say nothing",
+              f"{100 * lost:.1f} % · {100 * talk:.0f} %", "-", "3 % · 60 %",
+              lost <= 0.03 and (talk >= 0.6 or not kept.empty)),
+    ]  # fmt: skip
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 import spector
 from bench.cognition import feelings, formation, observed, train_entities
 from bench.cognition.gate import gate_rows, near_duplicates
+from bench.cognition.keeping import keeping_rows
 from bench.cognition.score import Score
 from bench.cognition.speed import speed_rows
 from bench.cognition.statements import carb, data
@@ -163,5 +164,5 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
     10: triples, 11: changed_facts,
     13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
-    23: speed_rows,
+    23: speed_rows, 24: keeping_rows,
 }  # fmt: skip

@@ -119,7 +119,7 @@ class SessionState:
         """Note the vector of a message, and the valence of a user's."""
         self.observed += 1
         if vector is not None:
-            self._messages.append(vector)
+            self._messages.append(vector.copy())  # a view would keep its whole batch alive
         if valence is not None and abs(valence) >= _MOOD_FROM:
             self._mood = (valence, self.clock.now_ms())
 
@@ -158,7 +158,7 @@ class SessionState:
             access_count=record.access_count,
         )
         if vector is not None:
-            self._vectors[record.id] = vector
+            self._vectors[record.id] = vector.copy()
         if entry_id is not None:
             self._sources[record.id] = entry_id
             while len(self._sources) > _MOST_SOURCES:

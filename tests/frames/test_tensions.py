@@ -14,6 +14,11 @@ from spector.language.frames import tension
      "I have never attended any weekend pottery workshop, so what should I bring?"),
     ("Hafta sonu çömlek atölyesine katıldım, çok güzeldi.",
      "Hiç hafta sonu çömlek atölyesine katılmadım, nereden başlamalıyım?"),
+    # two words are enough with the verb itself, or where they are all
+    ("It felt good when I completed my first sonata on May 2, what should I play now?",
+     "I've never completed a sonata, how do I stay motivated?"),
+    ("I've been rowing with my neighbour Deniz for a year, should we race?",
+     "I've never rowed with Deniz, can you give me tips?"),
 ])
 def test_a_denial_of_what_was_told_is_seen_in_both_orders(one: str, other: str) -> None:
     assert tension(one, other) >= 0.34
@@ -25,6 +30,8 @@ def test_a_denial_of_what_was_told_is_seen_in_both_orders(one: str, other: str) 
     ("I've never used Zotero.", "I've never used Mendeley or Zotero."),
     ("I downloaded Zotero for my citations.", "I never eat breakfast."),
     ("My sister plays the violin.", "I've never been to Japan."),
+    ("I completed a course on tax law in May.", "I've never completed a marathon."),
+    ("I row on Sundays.", "I've never rowed with Deniz on a lake."),
     ("I downloaded Zotero for my citations.", "I've also downloaded a citation style for Zotero."),
     ("", ""), ("I've never", "never"), ("I've never " + "x " * 9000, "I have x " * 3000),
 ])

@@ -155,3 +155,15 @@ def test_two_users_observe_a_thousand_messages_at_once_and_share_nothing(
         assert pairs
         assert all({row["a"], row["b"]} <= own["ada"] or {row["a"], row["b"]} <= own["bob"]
                    for row in pairs)  # fmt: skip
+
+
+def test_a_session_keeps_its_own_vectors_and_not_those_of_its_batch() -> None:
+    """A view of one row would keep the vectors of all 256 messages of a batch alive."""
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
+        memory.observe_many(
+            [f"Shelf {n} holds an atlas of Kars." for n in range(20)], user_id="u", session_id="s"
+        )
+        state = memory.session("s", user_id="u").state
+        held = state.attention_vectors
+        assert held
+        assert all(each.base is None for each in state._messages)

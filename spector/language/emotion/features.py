@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from spector.language.emotion.signs import signs_in
 from spector.language.tables import Lexicon, table_of, words_of
 from spector.language.words import plain
+from spector.process import keeps
 
 __all__ = ["BUCKETS", "COUNTED", "dense_features", "hashed_features"]
 
@@ -37,9 +37,12 @@ _PIECES: Final = (3, 4, 5)
 
 def hashed_features(text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """(buckets, counts) of a text: words, pairs of words and pieces of words; buckets ascending."""
-    counts = Counter(
-        zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS for piece in _pieces(text)
-    )
+    words = _TOKEN.findall(plain(text))[:_MOST_WORDS]
+    counts: Counter[int] = Counter()
+    for one, other in zip(["", *words], [*words, ""], strict=True):
+        counts[_bucket(f"b{one} {other}")] += 1
+    for word in words:
+        counts.update(_of_word(word))
     buckets = np.array(sorted(counts), np.int64)
     return buckets, np.array([counts[int(each)] for each in buckets], np.float32)
 
@@ -57,14 +60,15 @@ def _lexicon() -> Lexicon:
     return Lexicon(table_of(_LANGUAGE, "emotion").words)
 
 
-def _pieces(text: str) -> Iterator[str]:
-    words = _TOKEN.findall(plain(text))[:_MOST_WORDS]
-    for one, other in zip(["", *words], [*words, ""], strict=True):
-        if other:
-            yield "w" + other
-        yield f"b{one} {other}"
-    for word in words:
-        framed = f"<{word[:20]}>"
-        for size in _PIECES:
-            for at in range(len(framed) - size + 1):
-                yield "c" + framed[at : at + size]
+def _bucket(piece: str) -> int:
+    return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS
+
+
+@keeps(4096)
+def _of_word(word: str) -> tuple[int, ...]:
+    """The buckets of a word and of its pieces; conversations repeat their words."""
+    framed = f"<{word[:20]}>"
+    pieces = [
+        "c" + framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1)
+    ]
+    return tuple(_bucket(each) for each in ("w" + word, *pieces))

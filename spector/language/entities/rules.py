@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from spector.language.entities.lexicon import LEXICON
 from spector.language.entities.words import Word, split_words
 from spector.language.words import plain
+from spector.process import keeps
 
 __all__ = ["Mention", "person_mentions", "rule_mentions"]
 
@@ -74,7 +75,12 @@ def rule_mentions(text: str, *, speakers: Collection[str] = ()) -> list[Mention]
     Args:
         speakers: Names that are known to speak: persons, however they are written.
     """
-    known = {plain(each) for each in speakers}
+    return list(_rule_mentions(text, frozenset(plain(each) for each in speakers)))
+
+
+@keeps(64)
+def _rule_mentions(text: str, known: frozenset[str]) -> tuple[Mention, ...]:
+    """A message is looked at for names, for people and for what its pronouns mean."""
     words = split_words(text)
     found: list[Mention] = []
     at = 0
@@ -82,7 +88,7 @@ def rule_mentions(text: str, *, speakers: Collection[str] = ()) -> list[Mention]
         mention, at = _mention_at(text, words, at, known)
         if mention is not None:
             found.append(mention)
-    return found
+    return tuple(found)
 
 
 def _mention_at(

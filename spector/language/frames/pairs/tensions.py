@@ -22,6 +22,8 @@ _CHARS: Final = 4_000
 #: denied, or so many for sure and a third of it
 _LEAST, _HALF = 3, 0.5
 _SURE, _THIRD = 4, 0.34
+#: fewer are enough where the other tells the very verb that is denied, or every word of it
+_FEW, _ALL = 2, 1.0
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"[.!?;\n]+(?:\s|$)")
 _SPLIT: Final = re.compile(
@@ -114,12 +116,16 @@ def _denied(clause: _Clause, others: tuple[_Clause, ...]) -> float:
     found = _NEVER.search(clause[0])
     if found is None:
         return 0.0
-    about = frozenset(analyse(clause[0][found.end() :]).content()) - _COMMON
+    denied = analyse(clause[0][found.end() :]).content()
+    about = frozenset(denied) - _COMMON
     best = 0.0
     for folded, content in others:
         shared = len(about & content)
         share = shared / max(1, len(about))
-        is_same = (shared >= _LEAST and share >= _HALF) or (shared >= _SURE and share >= _THIRD)
+        is_same = (
+            (shared >= _LEAST and share >= _HALF) or (shared >= _SURE and share >= _THIRD)
+            or (shared >= _FEW and (share >= _ALL or (share >= _HALF and denied[0] in content)))
+        )
         if is_same and _TOLD.search(folded) and not (_NEVER.search(folded) or _OPEN.search(folded)):
             best = max(best, share)
     return best
