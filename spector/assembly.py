@@ -21,6 +21,7 @@ from spector.arguments import (
     parse_place,
     parse_switch,
     parse_threads,
+    parse_wait,
     without_tilde,
 )
 from spector.clock import CheckedClock, Clock, SystemClock
@@ -45,6 +46,7 @@ from spector.providers import (
     ImportanceScorer,
     Summarizer,
     embedded,
+    load_ahead,
     own_extractor,
     resolve,
     resolve_extractor,
@@ -68,6 +70,7 @@ from spector.write import (
     Changer,
     ConceptExtractor,
     ConceptPromoter,
+    EndMover,
     Forgetter,
     KeyWriter,
     KnowledgeWriter,
@@ -94,7 +97,7 @@ def open_memory_at(
     extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
     llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
     summarizer: Summarizer | None = None, timezone: str | tzinfo | None = None,
-    ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False,
+    ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False, wait: float = 0.0,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -107,8 +110,8 @@ def open_memory_at(
         durability: "strict" (default): acknowledged writes survive a power cut. "relaxed": a power
             cut may lose the newest writes, but tears none; a killed process loses nothing.
         mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
-        clock: the source of time; the system's clock if None.
-        config: limits and capacities.
+        wait: seconds to wait for another writer to close, in turn with others who wait.
+        clock: the source of time; the system's clock if None. config: limits and capacities.
         profile: how recall ranks by default; None for ``Config.profile``, which is "balanced".
         importance: scores texts without one; or what scores observed ones: "channels", "ucma".
         extra_tiers: your own tiers, in addition to the four.
@@ -118,8 +121,7 @@ def open_memory_at(
             most as many as there are cores.
         llm: a chat model that reads statements ("openai", "openai:MODEL", or an object with the
             :class:`spector.LLM` protocol); rules read them without one, and when it fails.
-        fact_extractor: reads statements instead of the model.
-        summarizer: condenses memories instead of the model.
+        fact_extractor, summarizer: read statements, and condense memories, instead of the model.
         timezone: the zone of "tomorrow" and of hours of the day ("Europe/Istanbul", "+03:00");
             ``Config.timezone`` if None, which is UTC.
         ops_log: True or a path: a JSON line for each operation, with ids and counts; True is for
@@ -140,10 +142,10 @@ def open_memory_at(
     where, model = _at_home(where), resolve_llm(llm)
     extractor, summarizer = resolve_extractor(model, fact_extractor), resolve_summarizer(summarizer)
     log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
-    stamp = Stamp(dim, None, None)
-    if found is not None:
-        stamp = Stamp(found.dim, found.model_id, found.fingerprint)
-    opened = _open_stores(where, router, config, stamp, mode=mode, durability=durability)
+    stamp = _stamp_of(found, dim)
+    load_ahead(found if wait and mode == "rw" else None)  # others wait while it is open
+    how: dict[str, Any] = {"mode": mode, "durability": durability, "wait_s": parse_wait(wait)}
+    opened = _open_stores(where, router, config, stamp, **how)
     try:
         return Memory(parts=_make_parts(
             opened, router, path=where, embedder=found, importance=scorer, config=config,
@@ -155,6 +157,13 @@ def open_memory_at(
     except BaseException:
         _abandon(opened)
         raise
+
+
+def _stamp_of(embedder: Embedder | None, dim: int | None) -> Stamp:
+    """What a store is made with, or was made with."""
+    if embedder is None:
+        return Stamp(dim, None, None)
+    return Stamp(embedder.dim, embedder.model_id, embedder.fingerprint)
 
 
 def _scored(
@@ -209,9 +218,9 @@ def _make_parts(
     use = UseRecorder(context, changer, knowledge)
     probes = Probes(embedder)
     recaller = Recaller(
-        searcher, listing, finder, embedder=embedder, probes=probes, clock=checked,
-        config=config, profile=profile, dim=store.dim,
-        has_one_user=partial(_has_one_user, router), note_use=use.note_use,
+        searcher, listing, finder, embedder=embedder, probes=probes, clock=checked, config=config,
+        profile=profile, dim=store.dim, has_one_user=lambda: has_one_user(router.stores()),
+        note_use=use.note_use, refresh=EndMover(context, lambda: access.mode != "r").refresh,
         operations=operations, hot=HotTier(router, finder, listing, checked, config), chat=chat,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
@@ -325,19 +334,14 @@ def _sleeper_of(
     changer: Changer, operations: Operations,
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
+    keeper.expire = forgetter.forget_expired
     return Sleeper(
         calls, context.router, context.config, context.clock, ensure=access.ensure,
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
-        writer=UnitWriter(
-            context, knowledge, restate=updater.restate, reinstate=changer.reinstate,
-            forget=forgetter.forget_living,
-        ),
-        tools=tools, turn=threading.Lock(), operations=operations,
+        writer=UnitWriter(context, knowledge, restate=updater.restate,
+                          reinstate=changer.reinstate, forget=forgetter.forget_living),
+        tools=tools, turn=threading.Lock(), operations=operations, expire=keeper.expire,
     )
-
-
-def _has_one_user(router: TierRouter) -> bool:
-    return has_one_user(router.stores())
 
 
 def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
@@ -362,7 +366,7 @@ def _at_home(path: str) -> str:
 
 
 def _open_stores(
-    where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, durability: str
+    where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, **how: Any
 ) -> list[OpenedStore]:
     """The store on disk first, then the volatile one; both share one lock."""
     tiers, kernel = [tier.files for tier in router], get_kernel()
@@ -373,7 +377,7 @@ def _open_stores(
             )
         opened = [open_memory(stamp, tiers, config, kernel)]
     else:
-        opened = [open_disk(where, stamp, tiers, config, kernel, mode=mode, durability=durability)]
+        opened = [open_disk(where, stamp, tiers, config, kernel, mode=mode, **how)]
     try:
         if where != ":memory:":
             volatile = open_memory(

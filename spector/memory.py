@@ -76,17 +76,17 @@ class Memory(Verbs):
                 is otherwise taken from ``role`` or from a text like "Ann: hello".
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
             vector: (dim,) floats; embedded from the text if absent.
-            unresolved: marks an open matter, until :meth:`resolve`.
-            parents: the memories that this one was made from; kept as ids only.
+            unresolved: an open matter, until :meth:`resolve`. parents: what it was made from.
             supersedes: the memory or memories that this one replaces. Their validity ends in the
                 same commit when this one's begins: recall leaves them out, except as of an earlier
                 time, and :meth:`history` has them. "auto" replaces what the text surely contradicts
                 (see ``record.decision``). To correct what never was true, use :meth:`update`.
             key, namespace: a name of your own for it, unique within ``user_id``, ``agent_id`` and
                 the labels of ``namespace``; :meth:`get`, :meth:`update`, :meth:`forget` take it. A
-                memory that has the key already is replaced in the same commit: its id, time of
-                recording and versions stay, every other field is what this call gives or its
-                default, ``record.revision`` counts up. 1 to 512 bytes, compared as they are.
+                memory that has it already is replaced in one commit: its id, time of recording and
+                versions stay, all else is as given or its default. 1 to 512 bytes, as they are.
+            expires_in, expires_at, refresh: seconds, or a time, after which no read returns it and
+                upkeep erases it; with ``refresh`` each recall begins ``expires_in`` anew.
             aliases: up to 32 names of what it is about. A cue that is little more than one of them
                 (a typo is allowed in longer names) finds it first. Kept as ``metadata["aliases"]``.
 
@@ -112,7 +112,7 @@ class Memory(Verbs):
         The old version counts as never having been, for recalls as of an earlier time as well. For
         what was true and is no longer, use ``remember(..., supersedes=id)``. A new text is embedded
         again; the old one is gone from recall at once and from the files after :meth:`compact`.
-        None clears metadata, aliases or a bound of validity; new metadata keep the aliases. The
+        None clears metadata, aliases, a bound or an end; new metadata keep the aliases. The
         end of what a memory supersedes follows its ``event_time`` or ``valid_from``.
 
         Args:

@@ -49,10 +49,12 @@ from spector.arguments.stores import (
     parse_path,
     parse_place,
     parse_threads,
+    parse_wait,
     without_tilde,
 )
 from spector.arguments.values import (
     parse_callback,
+    parse_duration_ms,
     parse_enum,
     parse_integer,
     parse_number,
@@ -81,6 +83,7 @@ __all__ = [
     "parse_cycle",
     "parse_dim",
     "parse_directory",
+    "parse_duration_ms",
     "parse_enum",
     "parse_include",
     "parse_integer",
@@ -114,6 +117,7 @@ __all__ = [
     "parse_truth",
     "parse_valence",
     "parse_vector",
+    "parse_wait",
     "several",
     "without_tilde",
 ]

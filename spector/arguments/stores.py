@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from spector.arguments.values import parse_integer
+from spector.arguments.values import parse_integer, parse_number
 from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError
@@ -15,9 +15,12 @@ from spector.messages import shown
 
 __all__ = [
     "is_nameable", "parse_choice", "parse_clock", "parse_config", "parse_dim", "parse_directory",
-    "parse_limit", "parse_ops_log", "parse_path", "parse_place", "parse_threads", "without_tilde",
+    "parse_limit", "parse_ops_log", "parse_path", "parse_place", "parse_threads", "parse_wait",
+    "without_tilde",
 ]
 
+#: a day
+_MOST_WAIT_S = 86_400.0
 _Choice = TypeVar("_Choice", bound=str)
 
 
@@ -35,6 +38,11 @@ def parse_dim(dim: Any) -> int | None:
     if dim is None:
         return None
     return parse_integer(dim, "dim", 1, MAX_DIM, "it is the length of your vectors")
+
+
+def parse_wait(wait: Any) -> float:
+    """Seconds to wait for another writer."""
+    return parse_number(wait, "wait", 0.0, _MOST_WAIT_S)
 
 
 def parse_threads(threads: Any) -> int | None:

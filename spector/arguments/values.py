@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,10 +12,12 @@ from spector.errors import InvalidFilterError, InvalidInputError
 from spector.messages import items_of, reading, shown
 
 __all__ = [
-    "parse_callback", "parse_enum", "parse_integer", "parse_number", "parse_switch", "parse_truth",
-    "several",
+    "parse_callback", "parse_duration_ms", "parse_enum", "parse_integer", "parse_number",
+    "parse_switch", "parse_truth", "several",
 ]
 
+#: a thousand years
+_MOST_SECONDS = 31_556_952_000.0
 _Callback = TypeVar("_Callback")
 
 
@@ -45,6 +48,16 @@ def parse_integer(
             hint=f"pass an integer {wanted}{advice and f'; {advice}'}",
         )
     return int(value)
+
+
+def parse_duration_ms(value: Any, name: str) -> int:
+    """Milliseconds of a positive time, which is a number of seconds or a `timedelta`."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(seconds, (int, float, np.integer, np.floating)) and seconds == 0:
+        raise InvalidInputError(f"{name} is 0", hint="pass more seconds, or forget it instead")
+    return max(1, round(1000 * parse_number(
+        seconds, name, 0.0, _MOST_SECONDS, "it is the number of seconds, or a timedelta"
+    )))  # fmt: skip
 
 
 def parse_switch(value: Any, name: str) -> bool:

@@ -45,6 +45,10 @@ __all__ = [
 SCOPE_NAMES: Final = ("user_id", "agent_id", "session_id")
 
 
+#: seconds that a command waits for another writer
+_WAIT_S: Final = 5.0
+
+
 def add_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", type=expand_home, help="directory of the store")
 
@@ -181,6 +185,10 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         ("valid-until", "when it stops being true"),
     ):
         parser.add_argument(f"--{name}", metavar="TIME", help=f"{what}, ISO 8601 with a zone")
+    parser.add_argument(
+        "--expires-in", type=float, metavar="SECONDS", help="when it expires and is erased"
+    )
+    parser.add_argument("--expires-at", metavar="TIME", help="the same, ISO 8601 with a zone")
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
     parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
     parser.add_argument("--source", help="document, tool or page it comes from")
@@ -194,7 +202,7 @@ def given_fields(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of ``add_fields`` as keywords of ``Memory.remember``."""
     names = (
         "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
-        "valid_until", "metadata", "role", "source",
+        "valid_until", "metadata", "role", "source", "expires_in", "expires_at",
     )  # fmt: skip
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     several = {"tags": args.tag, "aliases": args.alias}
@@ -293,7 +301,7 @@ def open_store(
     import spector
 
     embedder = chosen_embedder(args) if hasattr(args, "embedder") else None
-    return spector.open(args.path, mode=mode, embedder=embedder, **options)
+    return spector.open(args.path, mode=mode, embedder=embedder, wait=_WAIT_S, **options)
 
 
 def require_store(path: str, *, existing: bool = False) -> None:

@@ -47,6 +47,7 @@ CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "stability_days": (lambda v: _is_number(v, 1e-3, 1e6), "a number of days from 0.001 on"),
     "utility": (lambda v: _is_number(v, 0.0, 1.0), "a number in 0..1"),
     "access_count": (lambda v: _is_count(v, 0xFFFF_FFFF), "an integer from 0 on"),
+    "refresh_s": (lambda v: _is_number(v, 1e-3, 1e11), "a number of seconds"),
     "revision": (lambda v: _is_count(v, (1 << 53) - 1) and v > 0, "an integer from 1 on"),
     "own_until": (_is_instant, "a time like 2026-05-04T17:30:00Z, or null"),
     "last_access": (_is_instant, "a time like 2026-05-04T17:30:00Z"),

@@ -47,6 +47,8 @@ def draft_of(
     draft.restored = _restored(line.entry, is_auxiliary="statistic" in sorts)
     draft.tags = _with_own_end(draft, line.entry)
     draft.revision = line.entry.get("revision")
+    if line.entry.get("refresh_s") is not None and draft.expires_ms is not None:
+        draft.refresh_ms = round(1000 * line.entry["refresh_s"])
     if "stability_days" not in draft.restored:
         for sort in sorts & _GROWTH.keys():
             draft.growth = _GROWTH[sort]

@@ -21,9 +21,11 @@ ARGUMENTS: Final = (
     "text", "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from",
     "valid_until", "metadata", "session_id", "agent_id", "user_id", "source", "confidence",
     "category", "modality", "role", "vector", "key", "namespace",
+    "expires_at",
 )
 _RESTORED: Final = (
     "stability_days", "utility", "access_count", "last_access", "flags", "revision",
+    "refresh_s",
 )
 KNOWN: Final = frozenset(
     (*ARGUMENTS, *_RESTORED, "id", *LINKS, "superseded_by", "own_until", "recorded_at", "content",

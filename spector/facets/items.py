@@ -19,7 +19,8 @@ from spector.write import FIELDS, Memories
 __all__ = ["ItemFacet"]
 
 #: what the facet says itself
-_FIXED = frozenset({"tier", "category", "supersedes", "aliases", "key", "namespace"})
+_FIXED = frozenset({"tier", "category", "supersedes", "aliases", "key", "namespace", "expires_in",
+                    "expires_at", "refresh"})
 _HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
 
 

@@ -27,6 +27,7 @@ from spector.process.resources import (
 from spector.process.safe_open import kind_of, open_given
 from spector.process.shortage import is_short_of_memory, said_as_memory_error
 from spector.process.sole import Sole
+from spector.process.turns import Turn
 
 __all__ = [
     "KEEPERS",
@@ -41,6 +42,7 @@ __all__ = [
     "Resource",
     "Sole",
     "Steps",
+    "Turn",
     "Watchers",
     "WeakList",
     "at_exit",

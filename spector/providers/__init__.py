@@ -43,6 +43,7 @@ __all__ = [
     "TokenCounter",
     "embedded",
     "estimated_tokens",
+    "load_ahead",
     "own_extractor",
     "quoted",
     "resolve",
@@ -76,6 +77,16 @@ def resolve(
     if cache_entries and not isinstance(found, CachedEmbedder):
         return CachedEmbedder(found, cache_entries, cache_ttl_s)
     return found
+
+
+def load_ahead(embedder: Embedder | None) -> None:
+    """Load the model of this process now, so that what comes next does not wait for it.
+
+    A service is not asked: it would get a text that no store has.
+    """
+    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+    if isinstance(model, MiniLMEmbedder):
+        model.embed(["ready"])
 
 
 def resolve_llm(llm: LLM | str | None) -> LLM | None:

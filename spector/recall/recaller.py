@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
@@ -103,20 +103,18 @@ class Recaller:
     def __init__(
         self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
         probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
-        has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations,
-        hot: HotTier, chat: ChatModel | None = None,
+        has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations, hot: HotTier,
+        refresh: Callable[[Collection[int]], None], chat: ChatModel | None = None,
     ) -> None:
         self._searcher = searcher
         self._listing = listing
         self._finder = finder
         self._embedder = embedder
         self._probes = probes
-        self._clock = clock
-        self._config = config
+        self._clock, self._config = clock, config
         self._profile = profile
-        self._dim = dim
-        self._has_one_user = has_one_user
-        self._note_use = note_use
+        self._dim, self._has_one_user = dim, has_one_user
+        self._note_use, self._refresh = note_use, refresh
         self._operations = operations
         self._hot_tier = hot
         self._router = chat if config.llm.route else None
@@ -199,6 +197,7 @@ class Recaller:
         used = [hit.id for hit in (*hits, *hits.standing)]
         if learn and used:
             self._note_use(used, request.selection.scope, associate=request.associate)
+        self._refresh(used)
         return hits
 
     def context(self, cue: Any, *args: Any) -> Context:
@@ -242,6 +241,7 @@ class Recaller:
         if learn and used:
             asked = _request_of(hits)
             self._note_use(used, asked.selection.scope, associate=asked.associate)
+        self._refresh(used)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
     def _recall_for_context(self, text: str | None, k: int, given: ContextArguments) -> HitList:

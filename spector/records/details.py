@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from spector.clock import to_ms
+from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError
 from spector.layout import Category, Flag
 from spector.records.fading import DualStrength, dual_strength, retention_at
@@ -79,6 +79,8 @@ class Details:
     key: str | None = None
     namespace: tuple[str, ...] = ()
     revision: int = 0
+    expires_ms: int | None = None
+    refresh_ms: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it, without what is at its default, and what a record itself says."""
@@ -92,7 +94,7 @@ class Details:
 
 _NONE: Final = Details()
 #: what comes of the entry of a memory
-_OF_ENTRY: Final = ("key", "namespace", "revision")
+_OF_ENTRY: Final = ("key", "namespace", "revision", "expires_ms", "refresh_ms")
 
 
 def details_of(
@@ -121,11 +123,12 @@ def details_of(
 def with_entry(details: Details | None, entry: Mapping[str, Any] | None) -> Details:
     """Details with what the entry of a memory says of it."""
     kept = _NONE if details is None else details
-    if entry is None or entry["record_key"] is None:
+    if entry is None:
         return kept
-    labels = tuple(entry["namespace"].split(NAMESPACE_END)[:-1])
+    key, labels = entry["record_key"], tuple(entry["namespace"].split(NAMESPACE_END)[:-1])
     return replace(
-        kept, key=entry["record_key"], namespace=labels, revision=entry["revision"]
+        kept, key=key, namespace=labels, revision=0 if key is None else entry["revision"],
+        expires_ms=entry["expires_ms"], refresh_ms=entry["refresh_ms"],
     )
 
 
@@ -183,6 +186,12 @@ class Described:
     def revision(self) -> int:
         """1 for a new memory with a key, one more whenever it changes; 0 without a key."""
         return 0 if self.details is None else self.details.revision
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When no read returns it any more; None for most. See ``remember(expires_in=)``."""
+        end_ms = None if self.details is None else self.details.expires_ms
+        return None if end_ms is None else from_ms(end_ms)
 
     @property
     def payload(self) -> str | None:

@@ -183,6 +183,10 @@ class MemoryRecord(Described):
             out["own_until"] = None if until_ms is None else iso_of_ms(until_ms)
         if self.key is not None:
             out |= {"key": self.key, "namespace": list(self.namespace), "revision": self.revision}
+        if self.details is not None and self.details.expires_ms is not None:
+            out["expires_at"] = iso_of_ms(self.details.expires_ms)
+            if self.details.refresh_ms is not None:
+                out["refresh_s"] = self.details.refresh_ms / 1000
         if self.details is not None and (told := self.details.to_dict()):
             out["details"] = told
         return out

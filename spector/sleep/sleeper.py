@@ -45,6 +45,7 @@ class Sleeper:
     Args:
         ensure: raises when the stores cannot be written.
         empty_caches: called with what a cycle has erased from the files.
+        expire: forgets what has expired, before upkeep.
         turn: held while a cycle runs: one at a time.
     """
 
@@ -53,7 +54,7 @@ class Sleeper:
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
         survey: Surveyor, writer: UnitWriter, tools: Tools, turn: AbstractContextManager[Any],
-        operations: Operations,
+        operations: Operations, expire: Callable[[], object],
     ) -> None:
         self._calls = calls
         self._router = router
@@ -66,6 +67,7 @@ class Sleeper:
         self._tools = tools
         self._turn = turn
         self._operations = operations
+        self._expire = expire
         self._interrupted = False
 
     def hear_of_tags(self, drop_expired: Callable[[], int]) -> None:
@@ -150,6 +152,7 @@ class Sleeper:
         return self._maintain()
 
     def _maintain(self) -> ReflectReport:
+        self._expire()
         report = reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
         return replace(report, compaction=self._empty_caches(report.compaction))
 

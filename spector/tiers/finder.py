@@ -17,7 +17,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
 from spector.store.core import Store, complete_records, current_image, header_of, to_record
 from spector.store.erasure import awaits_erasure
-from spector.store.payloads import KeyPath, entry_at
+from spector.store.payloads import KeyPath, entry_at, has_expired
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 
@@ -30,6 +30,8 @@ class Finder:
     def __init__(self, router: TierRouter, clock: Clock) -> None:
         self._router = router
         self._clock = clock
+        for store in router.stores():
+            store.catalog.tell_time(clock.now_ms)
 
     def get(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """A live record as it is now, its bytes verified.
@@ -82,7 +84,7 @@ class Finder:
         store.view()  # a reader follows the writer here
         with store.catalog.reading() as db:
             entry = entry_at(db, path, store.catalog.path)
-        if entry is None:
+        if entry is None or has_expired(entry, self._clock.now_ms()):
             raise unknown_key(path)
         return int(entry["id"])
 

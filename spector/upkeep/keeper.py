@@ -31,6 +31,7 @@ from spector.store.catalog import Scope, SqlFilter, count_tagged
 from spector.store.core import Store
 from spector.store.erasure import Needles, due_of
 from spector.store.integrity import check_settled
+from spector.store.payloads import expired_by_tier
 from spector.tiers import TierRouter
 from spector.upkeep.compaction import compact_all
 from spector.upkeep.counting import count_of, receipt_within, tiers_of, users_of
@@ -48,6 +49,9 @@ class Keeper:
 
     Args:
         caches: called whenever something was erased from the files.
+
+    Attributes:
+        expire: forgets what has expired, before anything is erased.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Keeper:
         self._config = config
         self._clock = clock
         self._caches = caches
+        self.expire: Callable[[], object] = lambda: None
 
     # -- erasure ------------------------------------------------------------------------------
 
@@ -73,6 +78,8 @@ class Keeper:
                 "verify searches for what a compaction has erased, and a dry run erases nothing",
                 hint="leave one of the two out",
             )
+        if not dry_run:
+            self.expire()
         report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
         if report.receipt is None:
             return report
@@ -150,7 +157,16 @@ class Keeper:
     # -- figures ------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return sum(p.live for store in self._router.stores() for p in store.view().partitions)
+        live = sum(p.live for store in self._router.stores() for p in store.view().partitions)
+        return live - sum(self._expired().values())
+
+    def _expired(self) -> dict[int, int]:
+        """Code of a tier -> memories that have expired and are still in its partitions."""
+        catalog = self._router.durable_store().catalog
+        if not catalog.ends.any:
+            return {}
+        with catalog.reading() as db:
+            return expired_by_tier(db, self._clock.now_ms())
 
     def count(
         self, condition: SqlFilter, trusted_s: float | None, stores: Sequence[Store]
@@ -181,6 +197,8 @@ class Keeper:
                 entry["records"] += partition.live
                 entry["tombstones"] += partition.slots - partition.live
                 entry["partitions"] += 1
+        for code, count in self._expired().items():
+            tiers[self._router.by_code(code).name]["records"] -= count
         durable = self._router.durable_store()
         sizes = durable.files.sizes() if durable.files.durable else {}
         due = due_of(durable)

@@ -44,7 +44,7 @@ from spector.write.knowledge import (
     unpacked_rows,
 )
 from spector.write.reembed import reembed_store
-from spector.write.replacing import Beside, KeyWriter
+from spector.write.replacing import Beside, EndMover, KeyWriter
 from spector.write.source_models import source_model
 from spector.write.speakers import Speakers
 from spector.write.updating import Updater
@@ -64,6 +64,7 @@ __all__ = [
     "ConceptRun",
     "Done",
     "Draft",
+    "EndMover",
     "Forgetter",
     "Incoming",
     "KeyWriter",

@@ -22,6 +22,7 @@ from spector.store.integrity import refuse_damage
 from spector.store.payloads import (
     KeyPath,
     delete_owned,
+    expired_ids,
     is_marked,
     mark_forgotten,
     owned_rows,
@@ -266,6 +267,26 @@ class Forgetter:
                     mark_forgotten(tx.connection, [row.id for row in rows])
             stage_deletion(tx, rows, due_ms, doomed.items)
         self._parts.speakers.forget()
+
+    def forget_expired(self, ids: Collection[int] | None = None) -> ForgetReport | None:
+        """Forget what has expired, pinned or not; its bytes are due for erasure at once.
+
+        Args:
+            ids: those that are looked at; None for all.
+
+        Returns:
+            None where nothing has expired.
+        """
+        store = self._parts.router.durable_store()
+        if not store.catalog.ends.any:
+            return None
+        with self._parts.exclusive(), store.catalog.ends.shown():
+            with store.catalog.latest() as db:
+                found = expired_ids(db, self._parts.clock.now_ms())
+            gone = found if ids is None else [each for each in found if each in ids]
+            if not gone:
+                return None
+            return self.forget(gone, named=False, at_once=True, include_protected=True)
 
     def unmark(self, path: KeyPath) -> bool:
         """Erase the mark of a key that was forgotten; False when there is none."""

@@ -9,7 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import SCOPES, id_of, parse_move, parse_vector
+from spector.arguments import (
+    SCOPES,
+    id_of,
+    parse_move,
+    parse_vector,
+)
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
 from spector.knowledge import Changes
@@ -22,11 +27,12 @@ from spector.store.catalog import ANYBODY, Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record, verified_image
 from spector.store.erasure import note_erasure
-from spector.store.payloads import follow_user
+from spector.store.payloads import entries_of, follow_user
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.context import WriteContext
 from spector.write.drafts import (
+    ENDING,
     FIELDS,
     Batch,
     Draft,
@@ -34,12 +40,14 @@ from spector.write.drafts import (
     Named,
     bloom_of,
     encode_batch,
+    ends_in,
     may_name,
     reseal,
     strengths_of,
     with_aliases,
 )
 from spector.write.embedding import vectors_of
+from spector.write.forgetting import flags_of
 from spector.write.replacing import Beside, Ties, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
@@ -62,7 +70,7 @@ _CHANGEABLE: Final = (
 #: changes after which the speaker may be another
 _SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
 #: fields that a record keeps elsewhere, or not at all
-_ELSEWHERE: Final = frozenset({"vector", "aliases", "key", "namespace"})
+_ELSEWHERE: Final = frozenset({"vector", "aliases", "key", "namespace", *ENDING})
 _CHANGE: Final = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
 #: how a memory gets another scope, for callers who took the guard for a change
 _MOVE: Final = (
@@ -93,19 +101,21 @@ class Updater:
         """Change fields of a memory of the scope; see ``Memory.update``."""
         record_id = id_of(target)
         refuse_unknown(changes, _CHANGEABLE, "update")
+        ends = ends_in(changes, self._parts.clock.now_ms())
         changes.update(parse_move(move_to, self._parts.config))
-        if not changes:
+        if not changes and ends is None:
             raise InvalidInputError(
                 "update was given nothing to change",
                 hint=_CHANGE if scope.is_open else _MOVE,
             )
         with _how_to_move(scope):
-            record = self._update(record_id, changes, scope)
+            record = self._update(record_id, changes, scope, ends=ends)
         self._note_writes(1)
         return self._parts.finder.within(record, scope)
 
     def _update(
-        self, record_id: int, changes: dict[str, Any], scope: Scope, more: Beside | None = None
+        self, record_id: int, changes: dict[str, Any], scope: Scope, more: Beside | None = None,
+        ends: Mapping[str, int | None] | None = None,
     ) -> MemoryRecord:
         finder, exclusive = self._parts.finder, self._parts.exclusive
         before = finder.get(record_id, scope)
@@ -138,7 +148,9 @@ class Updater:
                     vector = self._vector_after(before, changed, after)
                 if vector is not None:
                     changed["vector"] = draft.vector = parse_vector(vector, self._parts.dim)
-            return self._replace(before.id, changed, draft, scope, earlier=earlier, more=more)
+            return self._replace(
+                before.id, changed, draft, scope, earlier=earlier, more=more, ends=ends
+            )
 
     def merge(self, record_id: int, changes: dict[str, Any], more: Beside) -> MemoryRecord:
         """Change fields of a memory, its strengths and rows beside it, in one commit."""
@@ -210,7 +222,7 @@ class Updater:
     def _replace(
         self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope,
         *, earlier: Mapping[int, str], restated: Changes | None = None,
-        more: Beside | None = None,
+        more: Beside | None = None, ends: Mapping[str, int | None] | None = None,
     ) -> MemoryRecord:
         """Bring a record to the state of ``draft``; ``changes`` has what the caller gave.
 
@@ -268,11 +280,12 @@ class Updater:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
                 ties.apply(tx, self._writer.claim_ids, self._parts)
-                _follow(tx, after)
+                _follow(tx, after, ends)
                 if more is not None:
                     more.apply(tx, store, self._writer.claim_ids, self._parts)
                 if words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
+            store.catalog.look_for_ends()
             self._parts.note_replaced(row, after)
             made = (after, encoded.headers[0], tier.name, newer_than(store.catalog, after))
             return self._parts.finder.complete(store, [to_record(*made)])[0]
@@ -329,9 +342,16 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
     return dict(changes)
 
 
-def _follow(tx: Transaction, after: Row) -> None:
+def _follow(tx: Transaction, after: Row, ends: Mapping[str, int | None] | None) -> None:
     """Let the entry of a changed memory follow; raises when its new user has its key already."""
-    taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id)
+    taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id, ends)
+    if flags_of(after) & Flag.IMMUTABLE and entries_of(tx.connection, [after.id]).get(
+        after.id, {}
+    ).get("expires_ms"):
+        raise InvalidInputError(
+            f"memory {after.id} expires, so it cannot be immutable",
+            hint="take its end off first",
+        )
     if taken is not None:
         raise InvalidInputError(
             f"the user and agent that it would move to have a memory with the key"

@@ -163,10 +163,10 @@ class Writer:
             may_name=None if names_aliases else may_name,
         )
         tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
-        if draft.key is not None and tier.volatile:
+        if tier.volatile and draft.has_entry:
             raise InvalidInputError(
-                f"a memory of the {tier.name} tier has no key",
-                hint="leave the key out, or choose a tier that lasts",
+                f"a memory of the {tier.name} tier has no key and does not expire",
+                hint="leave that out, or choose a tier that lasts",
             )
         return draft
 
@@ -348,7 +348,7 @@ class Writer:
             then: called with the transaction and the ids before the commit.
         """
         now_ms, batch = self._parts.clock.now_ms(), Batch(drafts)
-        if self._keyed is not None and batch.given("key"):
+        if self._keyed is not None and batch.given("key", "expires_ms", "expires_in_ms"):
             refuse_future_parents(drafts, self._next_id(now_ms))
             return self._keyed.store(Work(
                 store, drafts, tiers, importance, vectors, to_name, now_ms, self.claim_ids, then

@@ -190,6 +190,10 @@ def _keys(scene: Scene) -> None:
     scene.did("forget")
     memory.forget(key="b", purge=True)
     scene.did("purge")
+    remember(memory, "key9 version 0", key="d", expires_in=60, refresh=True)
+    scene.did("remember")
+    memory.update(key="d", expires_in=None)
+    scene.did("update")
 
 
 def _strength(scene: Scene) -> None:

@@ -240,6 +240,8 @@ WRITING: dict[str, Callable[[Scene], object]] = {
     "purge": _purge,
     "remember by key": _remember_by_key,
     "replace by key": _replace_by_key,
+    "remember with an end": lambda scene: _memory(scene).remember("an ice floe", expires_in=60),
+    "update an end": lambda scene: _memory(scene).update(key="boat", expires_in=60),
     "update by key": lambda scene: _memory(scene).update(key="boat", text="a boat with a sail"),
     "forget by key": lambda scene: _memory(scene).forget(key="boat"),
     "erase a user": _erase_a_user,

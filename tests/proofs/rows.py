@@ -268,6 +268,11 @@ ROWS: Final = (
         " and kills; every verb that takes a key", ("engine",),
         {"operations": 20_000},
     ),
+    Row(
+        "expiry", "Past its end no read returns a memory, and upkeep erases it",
+        "every reading verb just before the end and at it, with nothing written between",
+        ("engine",),
+    ),
     Row("I1-I15", "check names each broken invariant", "each broken by hand",
         ("ground", "store", "kernel", "native"),
     ),

@@ -38,6 +38,7 @@ _CLEARED: Final = {
     "tags": "tags", "metadata": "metadata", "aliases": "aliases", "role": "role",
     "source": "source",
     "valid-from": "valid_from", "valid-until": "valid_until",
+    "expiry": "expires_in",
 }  # fmt: skip
 _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id"}
 

@@ -195,6 +195,7 @@ def show_record(console: Console, record: MemoryRecord) -> None:
         "recorded": day(record.recorded_at), "valid from": day(record.valid_from),
         "valid until": day(record.valid_until), "tags": record.tags, "key": record.key,
         "namespace": record.namespace, "revision": record.revision or None,
+        "expires": day(record.expires_at),
     }  # fmt: skip
     names = (
         "confidence", "importance", "valence", "arousal", "stability_days", "utility",

@@ -185,9 +185,19 @@ def _conditions(
         )
         for n in range(len(snap.stores))
     ])
+    found = tuple([_alive(snap, n, each) for n, each in enumerate(found)])
     if request.sorts is None:
         return found
     return tuple([_of_sorts(snap, n, each, request.sorts) for n, each in enumerate(found)])
+
+
+def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | None:
+    """A condition, and that a memory has not expired by now, whatever moment is asked for."""
+    alive, now = snap.stores[n].catalog.ends.alive()
+    if not alive:
+        return condition
+    known = SqlFilter("1", ()) if condition is None else condition
+    return SqlFilter(f"({known.sql}){alive}", (*known.params, *now))
 
 
 def _of_sorts(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError
@@ -33,6 +33,7 @@ from spector.store.catalog.schema import (
     create_tables,
     read_meta,
 )
+from spector.store.payloads import Ends, holds_ends
 from spector.store.sqlite import Database, refuse_foreign_code, typed_sql_errors
 
 __all__ = ["Catalog", "id_chunks", "pad_ids"]
@@ -55,6 +56,7 @@ class Catalog(Database):
         #: `changes` at a moment, and the optional tables that there were then
         self.tables_then: tuple[int, frozenset[str]] = (-1, frozenset())
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
+        self.ends = Ends()
         super().__init__(path, mode=mode, durability=durability, immutable=immutable)
 
     def changes(self) -> int | None:
@@ -64,6 +66,17 @@ class Catalog(Database):
                 self.main.total_changes)
         except sqlite3.ProgrammingError:  # it is being closed
             return None
+
+    def tell_time(self, now_ms: Callable[[], int]) -> None:
+        """Leave out, from now on, what has expired by a clock."""
+        self.ends.now_ms = now_ms
+        self.look_for_ends()
+
+    def look_for_ends(self, connection: sqlite3.Connection | None = None) -> None:
+        """Note whether any memory expires; once one does, every read looks at the time."""
+        if not self.ends.any:
+            with typed_sql_errors(self.path):
+                self.ends.any = holds_ends(connection or self.main)
 
     # -- description --------------------------------------------------------------------------
 
@@ -160,10 +173,12 @@ class Catalog(Database):
         self, connection: sqlite3.Connection, ids: Sequence[int], sql: str, params: Sequence[Any]
     ) -> list[tuple[Any, ...]]:
         out: list[tuple[Any, ...]] = []
+        alive, now = self.ends.alive()
         for chunk in id_chunks(ids):
             marks = ",".join("?" * len(chunk))
             out += connection.execute(
-                f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql})", (*chunk, *params)
+                f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql}){alive}",
+                (*chunk, *params, *now),
             )
         return out
 
@@ -176,11 +191,12 @@ class Catalog(Database):
         A memory whose text is missing is included without it; `decode_row` reports the damage.
         """
         follows, order = ("<", "DESC") if descending else (">", "ASC")
+        alive, now = self.ends.alive()
         with self.reading() as connection:
             return connection.execute(
                 f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE record.id {follows} ? AND ({sql})"
-                f" ORDER BY record.id {order} LIMIT ?",
-                (after, *params, limit),
+                f"{alive} ORDER BY record.id {order} LIMIT ?",
+                (after, *params, *now, limit),
             ).fetchall()
 
     def pages(
@@ -200,10 +216,12 @@ class Catalog(Database):
         if astray:
             with typed_sql_errors(self.path):
                 connection = self.borrow(object())  # for longer than the call that asks for a page
+                alive, now = self.ends.alive()
                 try:
                     found = connection.execute(
-                        f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE {sql} ORDER BY record.id",
-                        tuple(params),
+                        f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE ({sql}){alive}"
+                        " ORDER BY record.id",
+                        (*params, *now),
                     )
                     while page := found.fetchmany(size):
                         yield page
@@ -234,11 +252,12 @@ class Catalog(Database):
 
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""
+        alive, now = self.ends.alive()
         with self.reading() as connection:
             return connection.execute(
                 "SELECT segment_id, slot, record.id FROM record"
-                f" JOIN content ON content.id = record.id WHERE {sql}",
-                tuple(params),
+                f" JOIN content ON content.id = record.id WHERE ({sql}){alive}",
+                (*params, *now),
             ).fetchall()
 
     def places_of(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:

@@ -28,11 +28,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
-from time import sleep
+from time import monotonic, sleep
 from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
-from spector.process import Sole, WeakList, managed
+from spector.process import Sole, Turn, WeakList, managed
 from spector.store.files.descriptors import open_descriptor
 from spector.store.files.guards import OPEN_FLAGS, require_regular
 from spector.store.files.os_errors import translate_os_errors
@@ -53,6 +53,8 @@ LOCK_NAME: Final = "LOCK"
 #: milliseconds, but on a busy machine it may wait much longer for a processor.
 DEAD_HOLDER_WAIT_S = 2.0
 _STEP_S = 0.01
+#: how often the one whose turn it is looks for the lock
+_TURN_STEP_S: Final = 0.002
 _LOST: Final = (
     "it excluded other writers: close this store, make sure that only one process has it open, then"
     " open it again"
@@ -103,13 +105,14 @@ class WriterLock(Sole):
     Args:
         speaks: write the durable mark. Building a copy does not: a mark shows that a store has
             been in use.
+        wait_s: seconds to wait for a living holder, in turn with others who wait.
 
     Raises:
         StoreLockedError: a living process holds it, perhaps this one, or after
             ``DEAD_HOLDER_WAIT_S`` a child of a dead one still does.
     """
 
-    def __init__(self, root: str, *, speaks: bool = True) -> None:
+    def __init__(self, root: str, *, speaks: bool = True, wait_s: float = 0.0) -> None:
         path = os.path.join(root, LOCK_NAME)
         self._speaks = speaks
         #: the last writer's at first
@@ -123,7 +126,8 @@ class WriterLock(Sole):
         try:
             self.identity = _identity_of(self._fd)
             self._file = Watched(path, _LOST, _LOST, self.identity)
-            self._acquire(root)
+            with _turn(root, wait_s):
+                self._acquire(root, wait_s)
             with contextlib.suppress(OSError):  # the content is only informative
                 self.mark = DurableMark.read(os.pread(self._fd, _BOTH, 0))
                 os.ftruncate(self._fd, self._write())
@@ -136,26 +140,33 @@ class WriterLock(Sole):
         held = self._held
         return -1 if held is None or held.closed else held.fileno()
 
-    def _acquire(self, root: str) -> None:
+    def _acquire(self, root: str, wait_s: float) -> None:
         if fcntl is None:  # pragma: no cover
             raise StoreLockedError(
                 "this platform has no flock, so a second writer could not be excluded",
                 hint="use spector on Linux or macOS",
             )
-        for _ in range(round(DEAD_HOLDER_WAIT_S / _STEP_S)):
+        until, steps = monotonic() + wait_s, round(DEAD_HOLDER_WAIT_S / _STEP_S)
+        while steps:
             # together, so that another thread that is refused finds the holder
             with _registering, contextlib.suppress(OSError):
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _locks.add(self)
                 return
-            _refuse_own(self._fd, root)
             # read anew each time: another process may have been faster
             holder = os.pread(self._fd, _FIRST, 0).decode("ascii", "replace").strip()
+            if wait_s and monotonic() < until:
+                sleep(_TURN_STEP_S)
+                continue
+            _refuse_own(self._fd, root)
             if not _is_dead(holder):
+                waited = f", after {wait_s:g} s" if wait_s else ""
                 raise StoreLockedError(
-                    f"the store at {root} is being written by process {holder or 'unknown'}",
+                    f"the store at {root} is being written by process"
+                    f" {holder or 'unknown'}{waited}",
                     hint='close it there, or open it here with mode="r"',
                 )
+            steps -= 1
             sleep(_STEP_S)
         if _is_shared(self._fd):
             raise StoreLockedError(
@@ -229,6 +240,21 @@ def without_writer(root: str) -> Iterator[None]:
         yield
     finally:
         fd.close()
+
+
+@managed
+def _turn(root: str, wait_s: float) -> Iterator[None]:
+    """The turn of one who waits for a store; those who do not wait need none."""
+    if fcntl is None or not wait_s:
+        yield
+        return
+    with translate_os_errors("open", root):
+        turn = Turn(root)
+    try:
+        turn.come(wait_s)  # if it does not, the lock may still be free by now
+        yield
+    finally:
+        turn.end()
 
 
 def _lock_file(path: str) -> FileIO | None:

@@ -72,12 +72,13 @@ def open_memory(
 
 def open_disk(
     root: str, stamp: Stamp, tiers: Iterable[TierFiles], config: Config, kernel: Kernel, *,
-    mode: str, durability: str, held: WriterLock | None = None,
+    mode: str, durability: str, held: WriterLock | None = None, wait_s: float = 0.0,
 ) -> OpenedStore:
     """Open, create or follow the store in the directory ``root``.
 
     Args:
         held: the lock of that directory, if the caller has it already; it is not released.
+        wait_s: seconds to wait for another writer.
 
     Raises:
         StoreNotFoundError: ``mode="r"`` and there is none.
@@ -101,7 +102,7 @@ def open_disk(
     if not present:
         stamp.new_meta()  # a stamp without a dimension is refused before anything is created
         files.make_root()
-    lock = held or WriterLock(files.root)
+    lock = held or WriterLock(files.root, wait_s=wait_s)
     try:
         store, created = open_writer(attempt, durability, lock)
         return OpenedStore(store, lock, created=created)

@@ -119,6 +119,7 @@ class ReadStore(Store):
                 f"the store at {self.where} was given vectors of {meta.get('model_id')} meanwhile",
                 hint="close this reader and open the store again",
             )
+        self.catalog.look_for_ends(db)
         changed = self.catalog.segments(db, since=self._seen.change_seq)
         # For a partition that lagged before, the whole journal is read again: entries that a
         # checkpoint has removed meanwhile are in the file, and newer than those seen then.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.store.payloads.described import described
+from spector.store.payloads.ends import Ends, expired_by_tier, expired_ids, has_expired, holds_ends
 from spector.store.payloads.entries import (
     KeyPath,
     entries_of,
@@ -70,6 +71,7 @@ __all__ = [
     "TIER_OF_SORT",
     "Column",
     "Connection",
+    "Ends",
     "KeyPath",
     "PayloadTable",
     "checked_json",
@@ -85,10 +87,15 @@ __all__ = [
     "encode",
     "entries_of",
     "entry_at",
+    "expired_by_tier",
+    "expired_ids",
+    "facts_among",
     "follow_user",
     "forget_marks",
     "greatest",
+    "has_expired",
     "has_tables",
+    "holds_ends",
     "is_marked",
     "keys_below",
     "last_id_of",

@@ -136,16 +136,26 @@ def forget_marks(db: sqlite3.Connection, user_id: str) -> int:
 
 
 def follow_user(
-    db: sqlite3.Connection, record_id: int, user_id: str | None, agent_id: str | None
+    db: sqlite3.Connection, record_id: int, user_id: str | None, agent_id: str | None,
+    ends: Mapping[str, int | None] | None = None,
 ) -> KeyPath | None:
     """Let a memory's entry follow a change: its revision counts up, its key moves along.
+
+    Args:
+        ends: its new end; None leaves it.
 
     Returns:
         The key that another memory of its new user and agent has already; then nothing was done.
     """
     row = entries_of(db, [record_id]).get(record_id)
     if row is None:
+        if ends is not None:
+            put_entries(db, [{
+                "id": record_id, "user_id": user_id or "", "agent_id": agent_id or "",
+                "namespace": "", "revision": 1, **ends,
+            }])  # fmt: skip
         return None
+    row |= ends or {}
     row |= {"user_id": user_id or "", "agent_id": agent_id or "", "revision": row["revision"] + 1}
     path = path_of(row)
     other = None if path is None else entry_at(db, path)

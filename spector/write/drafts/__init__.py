@@ -21,6 +21,7 @@ from spector.write.drafts.encode import (
     encode_batch,
     reseal,
 )
+from spector.write.drafts.ends import ENDING, ends_in
 from spector.write.drafts.work import (
     ClaimIds,
     KeyStore,
@@ -31,6 +32,7 @@ from spector.write.drafts.work import (
 )
 
 __all__ = [
+    "ENDING",
     "FIELDS",
     "Batch",
     "ClaimIds",
@@ -45,6 +47,7 @@ __all__ = [
     "append_batch",
     "bloom_of",
     "encode_batch",
+    "ends_in",
     "make_draft",
     "may_name",
     "path_of_draft",

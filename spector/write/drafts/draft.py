@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
@@ -15,6 +15,7 @@ from spector.arguments import (
     check_scope,
     check_text,
     parse_aliases,
+    parse_duration_ms,
     parse_enum,
     parse_key,
     parse_namespace,
@@ -34,6 +35,7 @@ from spector.layout import Category, Modality
 from spector.messages import hint_for_argument, reading, shown
 from spector.records import NOT_GIVEN, Decision, Hit, MemoryRecord
 from spector.store.catalog import link_tags
+from spector.write.drafts.ends import ENDS, check_end, check_key
 
 __all__ = [
     "FIELDS", "Draft", "Memories", "MemoryFields", "Named", "make_draft", "may_name",
@@ -76,6 +78,9 @@ class MemoryFields(TypedDict, total=False):
     aliases: str | Iterable[str] | None
     key: str | None
     namespace: str | Iterable[str] | None
+    expires_in: float | timedelta | None
+    expires_at: datetime | str | None
+    refresh: bool | None
 
 
 FIELDS: Final = tuple(MemoryFields.__annotations__)
@@ -137,6 +142,13 @@ class Draft:
     namespace: str = ""
     #: how often its key was given before, which an import restores
     revision: int | None = None
+    #: when it expires: at a time, or so long after it is stored
+    expires_ms: int | None = None
+    expires_in_ms: int | None = None
+    #: each hit moves its end
+    refresh: bool = False
+    #: how far each hit moves its end, which an import restores
+    refresh_ms: int | None = None
     #: whether it takes the place of a memory that has its key: "replace" or "keep"
     known: str = "replace"
     #: whether it is stored although its key was forgotten: "store" or "skip"
@@ -144,6 +156,11 @@ class Draft:
     #: what has become of it: "new", "replaced", "known", "forgotten", or "repeated" where a later
     #: one of the call has its key
     outcome: str = "new"
+
+    @property
+    def has_entry(self) -> bool:
+        """Whether it has a key or an end, which stand beside its memory."""
+        return any(each is not None for each in (self.key, self.expires_ms, self.expires_in_ms))
 
     def decide(self, decision: Decision) -> None:
         """Supersede what was decided; the record that the caller gets says so."""
@@ -204,8 +221,10 @@ def make_draft(
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
     if "valid_from_ms" in parsed and "valid_until_ms" in parsed:
         _check_window(parsed["valid_from_ms"], parsed["valid_until_ms"])
+    if not parsed.keys().isdisjoint(ENDS):
+        check_end(parsed)
     if "key" in parsed or parsed.get("namespace"):
-        _check_key(parsed)
+        check_key(parsed)
     if "supersedes" in parsed:
         parsed["tags"] = parsed.get("tags", ()) + link_tags(parsed["supersedes"])
     draft = object.__new__(Draft)
@@ -244,18 +263,6 @@ def _check_window(start_ms: int, end_ms: int) -> None:
     if end_ms <= start_ms:
         raise InvalidTimeError(
             "valid_until is not after valid_from", hint="swap them, or leave one out"
-        )
-
-
-def _check_key(parsed: Mapping[str, Any]) -> None:
-    if "key" not in parsed:
-        raise InvalidInputError(
-            "a namespace was given without a key", hint="pass key= as well, or leave it out"
-        )
-    if "settles" in parsed:
-        raise InvalidInputError(
-            'supersedes="auto" was given with a key, which says itself what is replaced',
-            hint="leave one of the two out, or name what it supersedes",
         )
 
 
@@ -376,6 +383,9 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("modality", lambda v, n, c, d: parse_enum(Modality, v, n)),
     **_each("session_id agent_id user_id role source", _label),
     **_each("pinned immutable unresolved", _switch),
+    **_each("refresh", _switch),
+    "expires_in": ("expires_in_ms", lambda v, n, c, d: parse_duration_ms(v, n)),
+    "expires_at": ("expires_ms", _instant),
     **_each("key", lambda v, n, c, d: parse_key(v)),
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
     "event_time": ("event_ms", _instant),

@@ -12,7 +12,7 @@ from spector.knowledge.exchange import Arrival, Arrivals, Knowledge, MetError, P
 from spector.knowledge.reading import is_user_said
 from spector.records import MemoryRecord
 from spector.store.core import Transaction
-from spector.store.payloads import entry_at, is_marked, make_tables
+from spector.store.payloads import Connection, entry_at, has_expired, is_marked, make_tables
 from spector.write.context import WriteContext
 from spector.write.drafts import Draft, path_of_draft
 from spector.write.knowledge.rows import apply_changes
@@ -80,9 +80,15 @@ class ArrivalWriter:
         with store.catalog.latest() as db:
             gone = [] if brings_back else [
                 each for each in keyed if is_marked(db, path_of_draft(each.draft))
-                and entry_at(db, path_of_draft(each.draft)) is None
+                and self._entry(db, each.draft) is None
             ]
         return [each for each in lines if each not in gone] if gone else lines
+
+    def _entry(self, db: Connection, draft: Draft) -> dict[str, Any] | None:
+        """The entry of a draft's key, unless its memory has expired."""
+        entry = entry_at(db, path_of_draft(draft))
+        expired = entry is not None and has_expired(entry, self._parts.clock.now_ms())
+        return None if expired else entry
 
     def _known(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> dict[int, int]:
         """Number of a line -> the memory of the store that is what it says."""
@@ -90,7 +96,7 @@ class ArrivalWriter:
         with store.catalog.latest() as db:
             keyed = {
                 n: entry["id"] for n, each in enumerate(lines) if each.draft.key is not None
-                and (entry := entry_at(db, path_of_draft(each.draft))) is not None
+                and (entry := self._entry(db, each.draft)) is not None
             }
             return keyed | arrivals.known(
                 KnowledgeReader(db, store.catalog.path),

@@ -29,6 +29,7 @@ from spector.store.payloads import (
     KeyPath,
     delete_rows,
     entry_at,
+    has_expired,
     has_tables,
     is_marked,
     put_entries,
@@ -49,7 +50,7 @@ from spector.write.drafts import (
     records_of,
     strengths_of,
 )
-from spector.write.forgetting import flags_of
+from spector.write.forgetting import Forgetter, flags_of
 from spector.write.replacing.placing import in_place_of
 from spector.write.replacing.ties import ties_of
 from spector.write.row_state import row_of, with_flag, words_of_row
@@ -76,6 +77,7 @@ class KeyWriter:
 
     def __init__(self, parts: WriteContext) -> None:
         self._parts = parts
+        self._forgetter = Forgetter(parts, note_writes=lambda count: None)
 
     def store(self, work: Work) -> list[MemoryRecord | None]:
         """The memory that each draft has become, in one commit.
@@ -88,6 +90,7 @@ class KeyWriter:
         """
         store, changed = work.store, list[tuple[Row, Row]]()
         with store.exclusive():
+            self._free_keys(work)
             split = self._split(work)
             made: dict[int, MemoryRecord] = {}
             if split.fresh or split.replaced or work.then is not None:
@@ -101,6 +104,7 @@ class KeyWriter:
                         ids = split.known | {n: record.id for n, record in made.items()}
                         ids |= {n: ids[last] for n, last in split.later.items()}
                         work.then(tx, [ids[n] for n in range(len(work.drafts))])
+        store.catalog.look_for_ends()
         for before, after in changed:
             self._parts.note_replaced(before, after)
         self._parts.speakers.learn(store, work.drafts)
@@ -109,6 +113,17 @@ class KeyWriter:
             made[n] = self._parts.finder.get(record_id)
         made |= {n: made[last] for n, last in split.later.items() if last in made}
         return [made.get(n) for n in range(len(work.drafts))]
+
+    def _free_keys(self, work: Work) -> None:
+        """Forget the memories that have the keys of drafts and have expired."""
+        if not work.store.catalog.ends.any:
+            return
+        paths = {path_of_draft(each) for each in work.drafts if each.key is not None}
+        with work.store.catalog.latest() as db:
+            entries = [entry_at(db, path, work.store.catalog.path) for path in paths]
+        gone = {e["id"] for e in entries if e is not None and has_expired(e, work.now_ms)}
+        if gone:
+            self._forgetter.forget_expired(gone)
 
     def _split(self, work: Work) -> _Split:
         """Decide for every draft; of several with one key the last counts."""
@@ -235,16 +250,27 @@ class KeyWriter:
         rows, paths = [], []
         for n, record in made.items():
             draft = work.drafts[n]
-            if draft.key is None:
+            if not draft.has_entry:
                 continue
             before = split.replaced.get(n)
             revision = (draft.revision or 1) if before is None else before["revision"] + 1
-            path = path_of_draft(draft)
-            rows.append({"id": record.id, **path._asdict(), "revision": revision})
-            paths.append(path)
+            row: dict[str, Any] = {
+                "user_id": draft.user_id or "", "agent_id": draft.agent_id or "", "namespace": "",
+            }
+            if draft.key is not None:
+                paths.append(path := path_of_draft(draft))
+                row = path._asdict()
+            rows.append({"id": record.id, **row, "revision": revision, **ends_of(draft, work)})
         if rows:
             put_entries(tx.connection, rows)
             unmark(tx.connection, paths)
+
+
+def ends_of(draft: Draft, work: Work) -> dict[str, int | None]:
+    """When a memory expires, and how far a use moves that."""
+    after_ms = draft.expires_in_ms
+    end_ms = draft.expires_ms if after_ms is None else work.now_ms + after_ms
+    return {"expires_ms": end_ms, "refresh_ms": after_ms if draft.refresh else draft.refresh_ms}
 
 
 def _drop_details(tx: Transaction, record_id: int) -> None:

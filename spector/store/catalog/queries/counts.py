@@ -17,26 +17,29 @@ _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
 
 def count_records(catalog: Catalog, condition: SqlFilter) -> int:
     """How many memories satisfy a condition."""
+    alive, now = catalog.ends.alive()
     with catalog.reading() as db:
-        sql = f"SELECT count(*){_FROM} WHERE {condition.sql}"
-        return int(db.execute(sql, condition.params).fetchone()[0])
+        sql = f"SELECT count(*){_FROM} WHERE ({condition.sql}){alive}"
+        return int(db.execute(sql, (*condition.params, *now)).fetchone()[0])
 
 
 def count_tagged(catalog: Catalog, tag: str) -> int:
     """How many memories have a tag: the index has each once, and no other."""
+    alive, now = catalog.ends.alive("record_tag")
     with catalog.reading() as db:
-        sql = "SELECT count(*) FROM record_tag WHERE tag = ?"
-        return int(db.execute(sql, (tag,)).fetchone()[0])
+        sql = f"SELECT count(*) FROM record_tag WHERE tag = ?{alive}"
+        return int(db.execute(sql, (tag, *now)).fetchone()[0])
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
     """(tier code, memories that satisfy a condition)."""
+    alive, now = catalog.ends.alive()
     with catalog.reading() as db:
         return db.execute(
             f"SELECT segment.tier, count(*){_FROM}"
-            f" JOIN segment ON segment.id = record.segment_id WHERE {condition.sql}"
+            f" JOIN segment ON segment.id = record.segment_id WHERE ({condition.sql}){alive}"
             " GROUP BY segment.tier",
-            condition.params,
+            (*condition.params, *now),
         ).fetchall()
 
 
@@ -44,22 +47,24 @@ def strengths_of(
     catalog: Catalog, condition: SqlFilter, recorded_after_ms: int, now_ms: int
 ) -> list[tuple[int, bytes]]:
     """(id, mutable block) of memories that satisfy a condition, are valid now and not older."""
+    alive, now = catalog.ends.alive()
     with catalog.reading() as db:
         return db.execute(
-            f"SELECT record.id, record.mutable{_FROM} WHERE ({condition.sql})"
+            f"SELECT record.id, record.mutable{_FROM} WHERE ({condition.sql}){alive}"
             " AND record.recorded_ms > ?"
             " AND (record.valid_from_ms IS NULL OR record.valid_from_ms <= ?)"
             " AND (record.valid_until_ms IS NULL OR record.valid_until_ms > ?) ORDER BY record.id",
-            (*condition.params, recorded_after_ms, now_ms, now_ms),
+            (*condition.params, *now, recorded_after_ms, now_ms, now_ms),
         ).fetchall()
 
 
 def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
     """(user, memories, first and last event time) as stored, of each user with a memory."""
+    alive, now = catalog.ends.alive()
     with catalog.reading() as db:
         return db.execute(
             "SELECT user_id, count(*), min(event_ms), max(event_ms) FROM record"
-            " WHERE user_id IS NOT NULL GROUP BY user_id"
+            f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id", now,
         ).fetchall()
 
 

@@ -120,12 +120,13 @@ def has_ended(row: Row | StoredRow) -> bool:
 def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """id -> the living memories that supersede it, ascending; only ids that have any."""
     out: dict[int, list[int]] = {}
+    alive, now = catalog.ends.alive("record_tag")
     with catalog.reading() as connection:
         for chunk in id_chunks(ids):
             marks = ",".join("?" * len(chunk))
             for tag, newer in connection.execute(
-                f"SELECT tag, id FROM record_tag WHERE tag IN ({marks}) ORDER BY id",
-                link_tags(chunk),
+                f"SELECT tag, id FROM record_tag WHERE tag IN ({marks}){alive} ORDER BY id",
+                (*link_tags(chunk), *now),
             ):
                 out.setdefault(int(tag.removeprefix(LINK)), []).append(newer)
     return {older: tuple(newer) for older, newer in out.items()}

@@ -1,0 +1,64 @@
+"""What the key and the end of a memory may be given with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from spector.arguments import parse_duration_ms, parse_switch
+from spector.clock import to_ms
+from spector.errors import InvalidInputError
+
+__all__ = ["ENDING", "ENDS", "check_end", "check_key", "ends_in"]
+
+#: arguments about an end
+ENDING: Final = ("expires_in", "expires_at", "refresh")
+
+#: fields of a draft about its end
+ENDS: Final = frozenset({"expires_ms", "expires_in_ms", "refresh"})
+
+
+def check_end(parsed: Mapping[str, Any]) -> None:
+    """Refuse ends that contradict one another, or that nothing may have."""
+    if {"expires_ms", "expires_in_ms"} <= parsed.keys():
+        raise InvalidInputError("expires_in and expires_at were given", hint="pass one of the two")
+    if parsed.get("refresh") and "expires_in_ms" not in parsed:
+        raise InvalidInputError(
+            "refresh was given without expires_in", hint="say how long each use keeps it"
+        )
+    if parsed.get("immutable") and not parsed.keys().isdisjoint(ENDS - {"refresh"}):
+        raise InvalidInputError(
+            "an immutable memory does not expire", hint="leave one of the two out"
+        )
+
+
+def check_key(parsed: Mapping[str, Any]) -> None:
+    """Refuse a namespace without a key, and a key beside what it says itself."""
+    if "key" not in parsed:
+        raise InvalidInputError(
+            "a namespace was given without a key", hint="pass key= as well, or leave it out"
+        )
+    if "settles" in parsed:
+        raise InvalidInputError(
+            'supersedes="auto" was given with a key, which says itself what is replaced',
+            hint="leave one of the two out, or name what it supersedes",
+        )
+
+
+def ends_in(changes: dict[str, Any], now_ms: int) -> dict[str, int | None] | None:
+    """The new end of a memory, taken out of the changes of it; None where they have none."""
+    given = {name: changes.pop(name) for name in ENDING if name in changes}
+    if not given:
+        return None
+    parsed: dict[str, Any] = {"immutable": changes.get("immutable")}
+    after, at = given.get("expires_in"), None
+    if after is not None:
+        parsed["expires_in_ms"] = after = parse_duration_ms(after, "expires_in")
+    if given.get("expires_at") is not None:
+        parsed["expires_ms"] = at = to_ms(given["expires_at"], name="expires_at")
+    parsed["refresh"] = parse_switch(given.get("refresh") or False, "refresh")
+    check_end(parsed)
+    return {
+        "expires_ms": at if after is None else now_ms + after,
+        "refresh_ms": after if parsed["refresh"] else None,
+    }

@@ -1,0 +1,295 @@
+"""Past its end no read of any process returns a memory, and the next upkeep erases it.
+
+Mechanism: the end stands beside the memory, and every read compares it with the clock. Damage
+without it: a memory that should be gone is quoted until somebody cleans up, or its key stays taken.
+Guard: every reading verb at the moment before the end and at the end, without any write between.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import (
+    ImmutableRecordError,
+    InvalidInputError,
+    ManualClock,
+    Memory,
+    UnknownRecordError,
+)
+from tests.conftest import NOW
+from tests.fakes import FakeEmbedder
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: ManualClock) -> Iterator[Memory]:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
+        yield opened
+        assert opened.check().ok, opened.check()
+
+
+def seen(memory: Memory, record_id: int, key: str | None = None) -> dict[str, bool]:
+    """Where a memory is seen; ``text`` has a word of its own."""
+    def finds(call: Callable[[], Any]) -> bool:
+        try:
+            call()
+        except UnknownRecordError:
+            return False
+        return True
+
+    word = "quetzal"
+    return {
+        "get": finds(lambda: memory.get(record_id)),
+        "key": key is not None and finds(lambda: memory.get(key=key)),
+        "in": record_id in memory,
+        "records": record_id in [each.id for each in memory.records()],
+        "newest": record_id in [each.id for each in memory.records(newest_first=True, limit=99)],
+        "by tag": bool(list(memory.records(tags=["bird"]))),
+        "by key": bool(list(memory.records(key_prefix=""))),
+        "count": memory.count(tags=["bird"]) > 0,
+        "count by user": memory.count(user_id="u") > 0,
+        "users": [each.id for each in memory.users()] == ["u"],
+        "recall": any(word in hit.text for hit in memory.recall(word, k=20)),
+        "recall exact": any(word in h.text for h in memory.recall(word, k=20, exact=True)),
+        "by user": bool(memory.recall(word, user_id="u")),
+        "as of": bool(memory.recall(word, user_id="u", as_of=NOW + timedelta(seconds=1))),
+        "ended": bool(memory.recall(word, user_id="u", include=["superseded", "dormant"])),
+        "context": word in memory.context(word, always=True).text,
+        "history": finds(lambda: memory.history(record_id)),
+        "update": finds(lambda: memory.update(record_id, importance=0.5)),
+        "pin": finds(lambda: memory.unpin(record_id)),
+    }
+
+
+def test_at_its_end_nothing_returns_it(
+    memory: Memory, clock: ManualClock, proof: Any
+) -> None:
+    memory.remember_many([f"a sparrow number {n}" for n in range(5)])
+    made = memory.remember(
+        "a quetzal in the tree", key="k", user_id=None, tags=["bird"], expires_in=60
+    )
+    memory.update(made.id, move_to={"user_id": "u"})
+    memory.remember("another quetzal", key="other", user_id="u", expires_in=60, tags=["bird"])
+    assert made.expires_at == NOW + timedelta(seconds=60)
+    clock.advance(seconds=59.999)
+    found = seen(memory, made.id)
+    assert all(value for name, value in found.items() if name != "key"), found
+    assert len(memory) == memory.count() == 7
+    clock.advance(seconds=0.001)
+    before = memory._parts.store.head.change_seq
+    found = seen(memory, made.id)
+    assert not any(found.values()), found
+    proof("expiry", reads=len(found), shown=sum(found.values()))
+    assert len(memory) == memory.count() == 5
+    assert memory.stats()["records"] == 5
+    assert memory.stats()["tiers"]["episodic"]["records"] == 5
+    assert memory._parts.store.head.change_seq == before, "nothing is written for it"
+    with pytest.raises(UnknownRecordError):
+        memory.forget(made.id)
+
+
+def test_a_reader_leaves_it_out_by_its_own_clock(tmp_path: Path, clock: ManualClock) -> None:
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.remember("stays")
+        with spector.open(path, embedder=FakeEmbedder(), clock=clock, mode="r") as reader:
+            made = memory.remember("goes", expires_in=10, key="k")
+            assert reader.get(key="k").text == "goes"
+            clock.advance(seconds=10)
+            assert made.id not in reader
+            assert [each.text for each in reader.records()] == ["stays"]
+            assert [hit.text for hit in reader.recall("goes")] == ["stays"]
+            assert len(reader) == 1
+
+
+def test_upkeep_and_compact_erase_it_with_a_receipt(
+    memory: Memory, clock: ManualClock, tmp_path: Path
+) -> None:
+    for n, erase in enumerate((lambda: memory.compact(),
+                               lambda: memory.reflect("upkeep").compaction)):
+        source = memory.remember(
+            f"Zebulon number {n} is here", key="k", expires_in=5, pinned=True, user_id="u"
+        )
+        fact = memory.facts.add("Zebulon", "is", f"here {n}", source=source)
+        clock.advance(seconds=6)
+        report = erase()
+        assert report is not None
+        assert report.receipt is not None
+        assert report.receipt.complete
+        assert source.id in report.receipt.ids
+        assert fact.id not in memory
+        assert memory.remember_many(
+            [{"text": "x", "key": "k", "user_id": "u"}], if_forgotten="skip"
+        ).outcomes == ["new"], "what expires was not forgotten"
+        memory.forget(key="k", user_id="u", purge=True)
+    memory.checkpoint()
+    for file in (tmp_path / "mind").rglob("*"):
+        assert not file.is_file() or b"Zebulon" not in file.read_bytes(), file
+
+
+def test_a_dry_run_erases_nothing(memory: Memory, clock: ManualClock) -> None:
+    memory.remember("goes", expires_in=5)
+    clock.advance(seconds=6)
+    before = memory._parts.store.head.change_seq
+    memory.compact(dry_run=True)
+    assert memory._parts.store.head.change_seq == before
+
+
+def test_its_key_is_free_and_a_new_memory_is_another(memory: Memory, clock: ManualClock) -> None:
+    old = memory.remember("old", key="k", expires_in=5)
+    clock.advance(seconds=5)
+    with pytest.raises(UnknownRecordError):
+        memory.get(key="k")
+    new = memory.remember("new", key="k")
+    assert new.id != old.id
+    assert (new.revision, new.expires_at) == (1, None)
+    clock.advance(days=1)
+    assert memory.get(key="k").text == "new"
+
+
+def test_replacing_gives_the_end_of_the_call(memory: Memory, clock: ManualClock) -> None:
+    memory.remember("one", key="k", expires_in=5)
+    assert memory.remember("two", key="k", expires_in=50).expires_at == NOW + timedelta(seconds=50)
+    assert memory.remember("three", key="k").expires_at is None
+    clock.advance(days=1)
+    assert memory.get(key="k").text == "three"
+
+
+def test_an_update_moves_an_end_or_takes_it_off(memory: Memory, clock: ManualClock) -> None:
+    made = memory.remember("something")
+    assert memory.update(made.id, expires_in=10).expires_at == NOW + timedelta(seconds=10)
+    at = NOW + timedelta(days=3)
+    assert memory.update(made.id, expires_at=at, text="changed").expires_at == at
+    assert memory.update(made.id, importance=0.7).expires_at == at
+    assert memory.update(made.id, expires_in=None).expires_at is None
+    assert memory.get(made.id).text == "changed"
+    clock.advance(days=9)
+    assert memory.get(made.id).importance == pytest.approx(0.7)
+
+
+def test_validity_is_something_else(memory: Memory, clock: ManualClock) -> None:
+    made = memory.remember(
+        "valid", valid_until=NOW + timedelta(seconds=5), expires_in=60
+    )
+    clock.advance(seconds=10)
+    assert memory.get(made.id).valid_until == NOW + timedelta(seconds=5)
+    assert not memory.recall("valid")
+    assert memory.recall("valid", as_of=NOW)
+    clock.advance(seconds=60)
+    assert not memory.recall("valid", as_of=NOW)
+
+
+def test_a_recall_moves_the_end_of_what_it_returns(tmp_path: Path, clock: ManualClock) -> None:
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
+        used = memory.remember("a quetzal in the tree", expires_in=60, refresh=True)
+        other = memory.remember("a sparrow", expires_in=60)
+        clock.advance(seconds=40)
+        with spector.open(path, embedder=FakeEmbedder(), clock=clock, mode="r") as reader:
+            assert reader.recall("a quetzal in the tree")
+        assert memory.get(used.id).expires_at == NOW + timedelta(seconds=60)
+        assert len(memory.recall("a quetzal in the tree")) == 2
+        assert memory.get(used.id).expires_at == NOW + timedelta(seconds=100)
+        assert memory.get(other.id).expires_at == NOW + timedelta(seconds=60)
+        clock.advance(seconds=30)
+        assert [each.id for each in memory.records()] == [used.id]
+        memory.context("a quetzal in the tree", always=True)
+        assert memory.get(used.id).expires_at == NOW + timedelta(seconds=130)
+
+
+def test_a_recall_of_memories_without_ends_writes_nothing(memory: Memory) -> None:
+    memory.remember("plain")
+    memory.remember("with an end", expires_in=60)
+    before = memory._parts.store.head.change_seq
+    memory.recall("plain")
+    memory.context("with an end", always=True)
+    assert memory._parts.store.head.change_seq == before
+
+
+@pytest.mark.parametrize(
+    "bad", [{"expires_in": 0}, {"expires_in": -1}, {"expires_in": math.nan},
+            {"expires_in": math.inf}, {"expires_in": "5"}, {"expires_in": True},
+            {"expires_at": "soon"}, {"expires_in": 5, "expires_at": NOW}, {"refresh": True},
+            {"expires_at": NOW, "refresh": True}, {"expires_in": 5, "refresh": "yes"},
+            {"expires_in": 5, "immutable": True}, {"expires_in": 5, "tier": "working"},
+            {"expires_in": timedelta(seconds=-5)}],
+)  # fmt: skip
+def test_what_is_no_end_is_refused(memory: Memory, bad: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        memory.remember("x", **bad)
+    assert len(memory) == 0
+    if "tier" not in bad:
+        made = memory.remember("x")
+        with pytest.raises(InvalidInputError):
+            memory.update(made.id, **bad)
+        assert memory.get(made.id).expires_at is None
+    assert memory.remember("y", expires_in=timedelta(hours=1)).expires_at is not None
+
+
+def test_immutable_ones_do_not_expire(memory: Memory) -> None:
+    made = memory.remember("stone", immutable=True)
+    with pytest.raises(ImmutableRecordError):
+        memory.update(made.id, expires_in=5)
+    going = memory.remember("sand", expires_in=5)
+    with pytest.raises(InvalidInputError, match="immutable"):
+        memory.update(going.id, immutable=True)
+    assert not memory.get(going.id).immutable
+
+
+def test_ends_travel_in_an_export(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
+    memory.remember("one", key="k", expires_in=60, refresh=True)
+    memory.remember("two", expires_at=NOW + timedelta(days=1))
+    memory.remember("gone", expires_in=1)
+    clock.advance(seconds=2)
+    memory.export(tmp_path / "all.jsonl")
+    lines = [json.loads(each) for each in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert [(e["text"], "expires_at" in e, e.get("refresh_s")) for e in lines] == [
+        ("one", True, 60.0), ("two", True, None),
+    ]
+    with spector.open(tmp_path / "other", embedder=FakeEmbedder(), clock=clock) as other:
+        other.import_(tmp_path / "all.jsonl")
+        assert [each.expires_at for each in other.records()] == [
+            each.expires_at for each in memory.records()
+        ]
+        assert other.recall("one")
+        assert other.get(key="k").expires_at == NOW + timedelta(seconds=62)
+        assert other.check().ok
+
+
+def test_copies_keep_ends_and_expired_ones_stay_gone(tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.remember("stays", expires_in=1000)
+        memory.remember("goes", expires_in=5)
+        clock.advance(seconds=10)
+        memory.backup(tmp_path / "copy")
+    assert spector.repair(tmp_path / "mind", tmp_path / "mended").complete
+    spector.reembed(tmp_path / "mind", FakeEmbedder())
+    for name in ("mind", "copy", "mended"):
+        with spector.open(tmp_path / name, embedder=FakeEmbedder(), clock=clock) as memory:
+            assert [each.text for each in memory.records()] == ["stays"], name
+            assert memory.compact().receipt is not None
+            assert memory.check().ok
+
+
+def test_a_memory_in_memory_expires_too() -> None:
+    clock = ManualClock(NOW)
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
+        memory.remember("goes", expires_in=5)
+        memory.remember("passing", tier="working")
+        clock.advance(seconds=5)
+        assert [each.text for each in memory.records()] == ["passing"]
+        assert len(memory) == 1
+        assert memory.compact().partitions_seen >= 1
