@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.knowledge.changes import Changes
+from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader
 
 __all__ = ["plan_moved_references"]
@@ -11,7 +11,7 @@ _REFERENCE = "reference:"
 
 
 def plan_moved_references(
-    reader: KnowledgeReader, changes: Changes, gone: int, kept: int
+    reader: KnowledgeReader, changes: Changes, gone: int, kept: int | New
 ) -> list[int]:
     """Have the concepts that refer to a memory refer to the one that replaces it.
 
@@ -24,7 +24,8 @@ def plan_moved_references(
     """
     if gone == kept:
         return []
-    rows = [row for row in reader.link_kinds([gone, kept]) if row["kind"].startswith(_REFERENCE)]
+    ids = [gone] if isinstance(kept, New) else [gone, kept]
+    rows = [row for row in reader.link_kinds(ids) if row["kind"].startswith(_REFERENCE)]
     known = {(row["a"], row["kind"]): row for row in rows if row["b"] == kept}
     moved = []
     for row in rows:

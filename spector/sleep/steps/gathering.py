@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
+from spector.knowledge.induction import plan_moved_references
 from spector.language.cues import need_gate
 from spector.language.worth import content_density
 from spector.layout import Category, Flag, TierCode
@@ -203,7 +204,7 @@ def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) ->
     return Unit(
         ids=cluster.ids, alter=_originals(night), what="consolidated",
         prepared=[Prepared(text, fields)], seen=len(cluster.ids), reason="one theme",
-        decide=_ties(cluster.ids, shared), fallback=fallback,
+        decide=_ties(cluster.ids, shared, _resting(night, cluster)), fallback=fallback,
     )  # fmt: skip
 
 
@@ -245,10 +246,18 @@ def _originals(night: Night) -> Callable[[Strengths], Mask]:
     return alter
 
 
+def _resting(night: Night, cluster: _Cluster) -> list[int]:
+    """The sources that a theme takes the place of."""
+    held = has_flag(cluster.rows, Flag.PINNED | Flag.IMMUTABLE)
+    rests = night.sleep.originals == "dormant"
+    return cluster.rows["id"][~held].tolist() if rests else []
+
+
 def _ties(
-    sources: Iterable[int], shared: Mapping[int, int]
+    sources: Iterable[int], shared: Mapping[int, int], resting: Sequence[int]
 ) -> Callable[[KnowledgeReader, int], Changes]:
-    """The rows of a theme: where it is from, and what it mentions."""
+    """The rows of a theme: where it is from, what it mentions, and what refers to it from now on.
+    """
 
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
         changes, made = Changes(), New(0)
@@ -263,6 +272,8 @@ def _ties(
             changes.put("edge", source_id=made, kind="derived_from", target_id=each,
                         weight=_DERIVED, confidence=_DERIVED, origin="dream", created_ms=now_ms,
                         note=None)  # fmt: skip
+        for each in sorted(living.keys() & set(resting)):
+            plan_moved_references(reader, changes, each, made)
         known = reader.items(shared)
         for entity, count in sorted(shared.items()):
             if entity in known:
