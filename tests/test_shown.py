@@ -20,6 +20,7 @@ README = (REPO / "README.md").read_text(encoding="utf-8")
 FIRST = README.split("## What it does")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda each: each.name)
 def test_a_page_shows_what_its_programs_print(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -27,12 +28,16 @@ def test_a_page_shows_what_its_programs_print(page: Path) -> None:
     assert "```text" in text
 
 
-def test_the_story_of_the_first_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_story_of_the_first_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     program = re.findall(r"^```python\n(.*?)^```", FIRST, re.DOTALL | re.MULTILINE)
-    assert len(program) == 1
+    shown = re.findall(r"^```text\n(.*?)^```", FIRST, re.DOTALL | re.MULTILINE)
+    assert (len(program), len(shown)) == (1, 1)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(compile(program[0], "README.md", "exec"), names)
+    assert capsys.readouterr().out == shown[0]
     with names["memory"] as memory:
         ask, night = names["ask"], names["night"]
         every = [each.text for each in memory.records(include=["dormant", "superseded"])]
