@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Collection, Sequence
 
+from bench.cognition.forgetting import curve_section
 from bench.cognition.rows import ROWS, Score
 from bench.cognition.statements import data
 from bench.machine import REPO
@@ -43,7 +44,8 @@ def page_of(scores: Sequence[Score], *, kept: Sequence[str] = ()) -> str:
         lines = sorted((*kept, *lines), key=_row_of)
     missed = sum(each.endswith("| no |") for each in lines)
     total = len(lines)
-    return f"{_HEAD}{chr(10).join(lines)}\n\nGoals missed: {missed} of {total}.\n"
+    table = "\n".join(lines)
+    return f"{_HEAD}{table}\n\n{curve_section()}Goals missed: {missed} of {total}.\n"
 
 
 def lines_of(page: str, *, without: Collection[int]) -> list[str]:

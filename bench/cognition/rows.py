@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Final
 
 import spector
-from bench.cognition import feelings, formation, observed, train_entities
+from bench.cognition import (
+    consolidation,
+    feelings,
+    forgetting,
+    formation,
+    observed,
+    train_entities,
+)
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
 from bench.cognition.score import Score
@@ -164,5 +171,5 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
     10: triples, 11: changed_facts,
     13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
-    23: speed_rows, 24: keeping_rows,
+    19: forgetting.forgetting_rows, 20: consolidation.rows, 23: speed_rows, 24: keeping_rows,
 }  # fmt: skip

@@ -80,6 +80,49 @@ def scatter(
     return _page(title, body)
 
 
+def curves(
+    title: str, x_title: str, y_title: str, series: Mapping[str, Sequence[Point]],
+    percent: Mapping[str, Sequence[Point]] | None = None,
+) -> str:  # fmt: skip
+    """Lines over linear axes from 0; those of ``percent`` are dashed, with an axis at the right."""
+    percent = percent or {}
+    left = [point for line in series.values() for point in line]
+    if not left:
+        return _page(title, [])
+    most_x, most_y = _round_up(max(x for x, _ in left)), _round_up(max(y for _, y in left))
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+
+    def place(x: float, share: float) -> str:
+        return f"{_LEFT + x / most_x * (right - _LEFT):.1f},{bottom - share * (bottom - _TOP):.1f}"
+
+    body = _frame(x_title, y_title)
+    body += _y_grid(
+        lambda value: bottom - value / most_y * (bottom - _TOP), [most_y * n / 5 for n in range(6)]
+    )
+    for n in range(6):
+        at = _LEFT + n / 5 * (right - _LEFT)
+        body.append(_text(at, bottom + 18, f"{most_x * n / 5:g}", "middle"))
+        if percent:
+            y = bottom - n / 5 * (bottom - _TOP)
+            body.append(_text(right + 6, y + 4, f"{20 * n} %"))
+    drawn = [(name, line, most_y, "") for name, line in series.items()]
+    drawn += [(name, line, 100.0, ' stroke-dasharray="6 4"') for name, line in percent.items()]
+    for n, (name, line, most, dash) in enumerate(drawn):
+        colour = COLOURS[n % len(COLOURS)]
+        path = " ".join(place(x, y / most) for x, y in line)
+        body.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
+        )
+        body.append(_legend(n, name, colour, 50 if percent else 18))
+    return _page(title, body)
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 2, 2.5, 4, 5, 8 or 10 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(max(value, 1e-9)))
+    return next(power * each for each in (1, 2, 2.5, 4, 5, 8, 10) if power * each >= value)
+
+
 def bars(title: str, y_title: str, groups: Mapping[str, Mapping[str, float]]) -> str:
     """Grouped bars from 0 to 1: group label (lines) -> bar name -> value."""
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
@@ -174,8 +217,8 @@ def _dot(x: float, y: float, colour: str, name: str, value: str, radius: int = 4
     )
 
 
-def _legend(n: int, name: str, colour: str) -> str:
-    x, y = _WIDTH - _RIGHT + 18, _TOP + n * 17
+def _legend(n: int, name: str, colour: str, away: int = 18) -> str:
+    x, y = _WIDTH - _RIGHT + away, _TOP + n * 17
     return (
         f'<rect x="{x}" y="{y - 9}" width="12" height="10" fill="{colour}"/>'
         + _text(x + 18, y, name.replace("`", ""), size=11)

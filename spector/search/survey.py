@@ -21,7 +21,7 @@ from spector.tiers import Finder, TierRouter
 __all__ = ["NO_END", "Strengths", "Surveyor", "Words"]
 
 #: memories that are read while writers wait
-_PAGE = 10_000
+_PAGE = 2_000
 
 
 class Words(NamedTuple):

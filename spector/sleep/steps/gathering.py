@@ -15,15 +15,16 @@ from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.knowledge.induction import plan_moved_references
 from spector.language.cues import need_gate
-from spector.language.worth import content_density
+from spector.language.worth import content_density, sentences_of
 from spector.layout import Category, Flag, TierCode
+from spector.providers import estimated_tokens
 from spector.search import Strengths, Words
 from spector.sleep.night import Mask, Night, Rows, Units, has_flag
 from spector.write import Prepared, Unit
 
 __all__ = ["consolidate"]
 
-#: memories that are compared with one another in a cycle, newest first
+#: memories that are compared with one another in a cycle
 _MOST: Final = 500
 #: likeness from which memories without a common session may be of one theme
 _ALIKE: Final = 0.6
@@ -31,8 +32,14 @@ _ALIKE: Final = 0.6
 _JOINED: Final = 0.5
 #: share of a derived memory's weight
 _DERIVED: Final = 0.8
-#: memories of one theme at most
-_MOST_SOURCES: Final = 100
+#: memories whose themes are looked up at once
+_PAGE: Final = 1_000
+#: memories of one theme at most: a summary has room for a sentence of each
+_MOST_SOURCES: Final = 12
+#: the best sentence of a memory comes before any second one
+_FIRST: Final = 1_000.0
+#: tokens that a sentence costs beside its own
+_ASIDE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,6 @@ class _Cluster:
     ids: tuple[int, ...]
     rows: Rows
     words: Mapping[int, Words]
-    vectors: Mapping[int, NDArray[np.float32]]
     user: str | None
 
 
@@ -50,19 +56,18 @@ def consolidate(night: Night, cursor: int) -> Units:
     """Clusters of episodes become themes of the semantic tier, each derived from its sources.
 
     Linked are memories of a user with a common entity that not everything names, or of one category
-    and about as important, that are alike or of one session.
+    and about as important, that are alike or of one session. A cycle looks at the newest ones
+    without a theme, and goes on where the last one ended with older ones.
     """
-    rows = _eligible(night)
-    if not len(rows):
-        return None
     made = night.done.get("made", set())
     with night.survey.knowledge() as reader:
         done = {
             frozenset(each.target for each in reader.edges([theme], direction="out"))
             for theme in made
         }
-        rows = rows[~np.isin(rows["id"], _merged(reader, rows["id"].tolist(), made))]
-        rows = rows[np.argsort(-rows["id"])][:_MOST]
+        rows, gathered = _batch(night, reader, _eligible(night), made)
+        if not len(rows):
+            return {"recent": {"gathered": gathered}}
         words = night.survey.words(rows["id"].tolist())
         rows = rows[[each in words and _says_something(words[each].text)
                      for each in rows["id"].tolist()]]  # fmt: skip
@@ -75,16 +80,46 @@ def consolidate(night: Night, cursor: int) -> Units:
             yield Unit(skipped={"memories of a cycle": 1})
             continue
         yield _theme(night, cluster, entities)
-    return None
+    return {"recent": {"gathered": gathered}}
 
 
 def _eligible(night: Night) -> Rows:
+    """Episodes that may become a part of a theme, the newest first."""
     rows = night.memories.rows
     found: Rows = rows[
         night.is_active(rows) & (rows["tier"] == int(TierCode.EPISODIC))
         & (rows["importance"] >= np.float32(night.sleep.cluster_min_importance))
     ]
-    return found
+    return found[np.argsort(-found["id"])]
+
+
+def _batch(
+    night: Night, reader: KnowledgeReader, rows: Rows, made: Collection[int]
+) -> tuple[Rows, int]:
+    """The memories that a cycle compares, and the least id of them if older ones are left."""
+    newest = _without_theme(reader, rows, _MOST // 2, made)
+    if not len(newest):
+        return newest, 0
+    last = int(newest["id"][-1])
+    begin = min(last, night.state.recent.get("gathered", 0) or last)
+    older = _without_theme(reader, rows[rows["id"] < begin], _MOST - _MOST // 2, made)
+    gathered = int(older["id"][-1]) if len(older) == _MOST - _MOST // 2 else 0
+    return np.concatenate([newest, older]), gathered
+
+
+def _without_theme(
+    reader: KnowledgeReader, rows: Rows, count: int, made: Collection[int]
+) -> Rows:
+    """The first ``count`` of memories that no theme was made of before this step."""
+    chosen, found = [rows[:0]], 0
+    for start in range(0, len(rows), _PAGE):
+        part = rows[start : start + _PAGE]
+        free = part[~np.isin(part["id"], _merged(reader, part["id"].tolist(), made))]
+        chosen.append(free[: count - found])
+        found += len(chosen[-1])
+        if found == count:
+            break
+    return np.concatenate(chosen)
 
 
 def _merged(
@@ -129,14 +164,20 @@ def _clusters(
         mine = np.flatnonzero(rows["user"] == user)
         group = _groups(night, rows[mine], vectors[mine], entities)
         for members in group:
-            chosen = mine[members]
-            chosen = chosen[np.argsort(rows["id"][chosen])][-_MOST_SOURCES:]
-            ids = rows["id"][chosen].tolist()
-            out.append(_Cluster(
-                tuple(ids), rows[chosen], {each: words[each] for each in ids},
-                dict(zip(ids, vectors[chosen], strict=True)), night.memories.users[user],
-            ))  # fmt: skip
+            found = mine[members]
+            for chosen in _parts(found[np.argsort(rows["id"][found])], night.sleep.cluster_min):
+                ids = rows["id"][chosen].tolist()
+                out.append(_Cluster(
+                    tuple(ids), rows[chosen], {each: words[each] for each in ids},
+                    night.memories.users[user],
+                ))  # fmt: skip
     return sorted(out, key=lambda each: (-len(each.ids), each.ids))
+
+
+def _parts(found: NDArray[np.intp], least: int) -> list[NDArray[np.intp]]:
+    """A group in parts of nearly equal size in the order of time, none of which is too large."""
+    count = max(1, min(-(-len(found) // _MOST_SOURCES), len(found) // least))
+    return list(np.array_split(found, count))
 
 
 def _groups(
@@ -213,20 +254,22 @@ def _moment(rows: Rows) -> datetime:
 
 
 def _text_of(night: Night, cluster: _Cluster) -> tuple[str, bool]:
-    """What a cluster says in the tokens of a summary: by a model, or its central sentences."""
-    centre = sum(cluster.vectors.values())
-    order = sorted(
-        cluster.ids, key=lambda each: (-float(np.einsum("d,d->", cluster.vectors[each], centre)),
-                                       each),
-    )  # fmt: skip
-    rank = {cluster.words[each].text: n for n, each in enumerate(order)}
+    """What a cluster says in the tokens of a summary: by a model, or in its best sentences.
+
+    Each memory has its say before any has a second one, and the most is said for the tokens.
+    """
     texts = [cluster.words[each].text for each in cluster.ids]
+    first = {max(found, key=_value) for text in texts if (found := sentences_of(text))}
 
     def worth(sentence: str) -> float:
-        place = min((n for text, n in rank.items() if sentence in text), default=len(rank))
-        return content_density(sentence) / (1.0 + place)
+        return _value(sentence) + _FIRST * (sentence in first)
 
     return night.summary_of(texts, "consolidation", worth=worth)
+
+
+def _value(sentence: str) -> float:
+    """What a sentence says for the tokens that it takes."""
+    return content_density(sentence) / (estimated_tokens(sentence) + _ASIDE)
 
 
 def _originals(night: Night) -> Callable[[Strengths], Mask]:

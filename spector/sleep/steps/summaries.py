@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,33 +43,41 @@ def summarize(night: Night, cursor: int) -> Units:
     active = active[~np.isin(active["id"], np.array(sorted(dreamt), np.int64))]
     active = active[active["tier"] != int(TierCode.PROCEDURAL)]
     lately = dict(night.state.recent.get("summarized", {}))
-    for user in np.unique(active["user"]).tolist():
-        for category in Category:
-            if category is Category.SUMMARY or (
-                category is Category.OTHER and not sleep.summarize_other
-            ):
-                continue
-            mine = active[(active["user"] == user) & (active["category"] == int(category))]
-            name = night.memories.users[user]
-            before = known.get((name, f"{SUMMARY}{category.name.lower()}"))
-            newest = mine[np.argsort(-mine["id"])][:_MOST_SOURCES]
-            if len(mine) < sleep.summary_from or (
-                before is not None and not set(newest["id"].tolist()) - before.sources
-            ):
-                continue
-            last = 0 if before is None else max(
-                lately.get(str(before.id), 0), *rows["recorded_ms"][rows["id"] == before.id], 0
-            )
-            if night.started_ms - last < 1000 * sleep.summary_cooldown_s:
-                yield Unit(skipped={"summarized a moment ago": 1})
-                continue
-            unit = _summary(night, name, category, newest, before)
-            if before is not None:
-                lately[str(before.id)] = night.started_ms
-            yield unit
+    for user, category, mine in _by_category(active):
+        if category is Category.SUMMARY or (
+            category is Category.OTHER and not sleep.summarize_other
+        ):
+            continue
+        name = night.memories.users[user]
+        before = known.get((name, f"{SUMMARY}{category.name.lower()}"))
+        newest = mine[np.argsort(-mine["id"])][:_MOST_SOURCES]
+        if len(mine) < sleep.summary_from or (
+            before is not None and not set(newest["id"].tolist()) - before.sources
+        ):
+            continue
+        last = 0 if before is None else max(
+            lately.get(str(before.id), 0), *rows["recorded_ms"][rows["id"] == before.id], 0
+        )
+        if night.started_ms - last < 1000 * sleep.summary_cooldown_s:
+            yield Unit(skipped={"summarized a moment ago": 1})
+            continue
+        unit = _summary(night, name, category, newest, before)
+        if before is not None:
+            lately[str(before.id)] = night.started_ms
+        yield unit
     return {"recent": {"summarized": {
         each: ms for each, ms in lately.items() if night.started_ms - ms < DAY_MS
     }}}  # fmt: skip
+
+
+def _by_category(rows: Rows) -> Iterator[tuple[int, Category, Rows]]:
+    """(user, category, memories) of each category that a user has memories of."""
+    rows = rows[np.isin(rows["category"], [int(each) for each in Category])]
+    ordered = rows[np.lexsort((rows["id"], rows["category"], rows["user"]))]
+    changes = (np.diff(ordered["user"]) != 0) | (np.diff(ordered["category"]) != 0)
+    for part in np.split(ordered, np.flatnonzero(changes) + 1):
+        if len(part):
+            yield int(part["user"][0]), Category(int(part["category"][0])), part
 
 
 def _made_before(
