@@ -713,6 +713,18 @@ def in_doubt_a_context_quotes_two_memories_at_most(path: Path) -> None:
     assert quoted[0] > quoted[1] == 2
 
 
+@case(RECALL, "timezone")
+def a_day_further_east_begins_earlier(path: Path) -> None:
+    zones = {"UTC": ("2026-11-10", "2026-11-11"), "+03:00": ("2026-11-11", "2026-11-12"),
+             "-09:00": ("2026-11-10", "2026-11-11")}  # fmt: skip
+    with mind() as memory:
+        late = memory.remember("the late train", event_time="2026-11-10T22:30:00Z")
+        for zone, (day, after) in zones.items():
+            hits = memory.recall("train", time_range=(day, None), timezone=zone)
+            assert [hit.id for hit in hits] == [late.id]
+            assert not memory.recall("train", time_range=(after, None), timezone=zone)
+
+
 @case(RECALL, "as_of")
 def as_of_a_moment_nothing_later_is_known(path: Path) -> None:
     with mind() as memory:

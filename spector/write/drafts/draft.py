@@ -307,7 +307,13 @@ def _chat_text(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def wordless(item: Any) -> str:
     """Why a message of a chat model has no text to remember; "" for one that has, or is none."""
-    if isinstance(item, str):
+    if type(item) is str:
+        return ""
+    if type(item) is dict:  # the usual one, of which there may be many
+        body = item.get("content") or item.get("text")
+        if type(body) is str and not body.isspace():
+            return ""
+    elif isinstance(item, str):
         return ""
     with reading("the message"):
         return _wordless(as_message(item))
