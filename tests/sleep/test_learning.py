@@ -449,3 +449,18 @@ def test_references_follow_what_a_theme_takes_the_place_of(originals: Any) -> No
         assert memory.check().ok
         memory.reflect_undo(report.cycle)
         assert rows(memory) == before
+
+
+def test_what_a_night_has_no_room_for_is_learned_in_the_next() -> None:
+    with asleep(config=Config(sleep=SleepConfig(new_memories=3))) as (memory, clock):
+        for run in "12":
+            in_runs(memory, run, *GOOD, goal="exchange the kettle")
+        in_runs(memory, "3", ("pay_by_card", False), ("pay_by_voucher", True), goal="pay it")
+        pass_days(clock, 1)
+        memory.reflect("extract")
+        assert not memory.procedures.all(), "concepts have taken the room"
+        for _ in range(3):
+            pass_days(clock, 1)
+            memory.reflect("extract")
+        assert len(memory.procedures.all()) == 1
+        assert len(memory.learnings.all()) == 1

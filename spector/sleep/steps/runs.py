@@ -37,16 +37,20 @@ def lessons(night: Night) -> Units:
         runs = runs_of(reader, reader.all_payloads("episode")) if fresh else []
         practices = practices_of(reader, runs, fresh)
         found = lessons_of(reader, runs, fresh)
+    waiting = 0
     for each in practices:
         if night.made >= night.sleep.new_memories and each.known is None:
-            yield Unit(skipped={"memories of a cycle": 1})
+            waiting += 1
             continue
         yield _practice(night, each)
     for lesson in found:
         if night.made >= night.sleep.new_memories:
-            yield Unit(skipped={"memories of a cycle": 1})
+            waiting += 1
             continue
         yield _lesson(night, lesson)
+    if waiting:  # the next cycle looks at the same runs again
+        yield Unit(skipped={"memories of a cycle": waiting})
+        return None
     return {"recent": {"runs_id": last_id}} if fresh else None
 
 
