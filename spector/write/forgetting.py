@@ -23,8 +23,10 @@ from spector.store.payloads import (
     KeyPath,
     delete_owned,
     expired_ids,
+    forget_marks,
     is_marked,
     mark_forgotten,
+    names_among,
     owned_rows,
     unmark,
 )
@@ -287,6 +289,17 @@ class Forgetter:
             if not gone:
                 return None
             return self.forget(gone, named=False, at_once=True, include_protected=True)
+
+    def unmark_all(self, user_id: str) -> None:
+        """Erase the marks of every key of a user that was forgotten."""
+        store = self._parts.router.durable_store()
+        with store.exclusive():
+            with store.catalog.latest() as db:
+                if not names_among(db, ("key_mark",)):
+                    return
+            with store.transaction() as tx:
+                if forget_marks(tx.connection, user_id):
+                    note_erasure(tx.connection, [], 0)
 
     def unmark(self, path: KeyPath) -> bool:
         """Erase the mark of a key that was forgotten; False when there is none."""

@@ -233,6 +233,17 @@ def test_a_purge_erases_the_mark_as_well(memory: Memory, tmp_path: Path) -> None
         memory.forget(key="k", user_id="u", purge=True)
 
 
+def test_purging_a_user_erases_the_marks_of_all_his_keys(memory: Memory) -> None:
+    for user in ("a", "b"):
+        memory.forget(memory.remember("one", key="k", user_id=user, namespace=("x",)))
+        memory.remember("two", key="q", user_id=user)
+    again = [{"text": "x", "key": "k", "namespace": ["x"], "user_id": user} for user in "ab"]
+    memory.forget(user_id="a")
+    assert memory.remember_many(again, if_forgotten="skip").outcomes == ["forgotten"] * 2
+    memory.forget(user_id="a", purge=True)
+    assert memory.remember_many(again, if_forgotten="skip").outcomes == ["new", "forgotten"]
+
+
 def test_no_file_tells_a_purged_key(memory: Memory, tmp_path: Path) -> None:
     key, space = "quetzalcoatlus-key", "pteranodon-space"
     memory.remember("flies", key=key, namespace=(space,), user_id="u")

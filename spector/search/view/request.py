@@ -149,6 +149,11 @@ class Selection:
         return self.tags[0]
 
     @property
+    def only_user(self) -> str | None:
+        """The user of a selection by one user and nothing else."""
+        return self.user_id if self == Selection(user_id=self.user_id) else None
+
+    @property
     def is_indexed(self) -> bool:
         """Whether the catalog finds the selected records without reading every row."""
         labels = (self.user_id, self.agent_id, self.session_id, self.keys)
