@@ -11,7 +11,7 @@ from spector.knowledge import Changes, KnowledgeReader, encode
 from spector.layout import Flag, TierCode
 from spector.providers import estimated_tokens
 from spector.search import Strengths
-from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
+from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag, mark_of
 from spector.sleep.protection import Protection
 from spector.sleep.retiring import retiring
 from spector.write import Unit
@@ -36,6 +36,10 @@ def compress(night: Night, cursor: int) -> Units:
         & (ripe > night.state.compressed_ms) & (ripe <= night.started_ms)
     ]
     counts = Counter(due["user"].tolist())
+    if sleep.compress_below == "forget":  # what is erased cannot be counted again
+        names = night.memories.users
+        first = night.once("due", lambda: {mark_of(names[n]): count for n, count in counts.items()})
+        counts = Counter({n: first.get(mark_of(names[n]), count) for n, count in counts.items()})
     least = {
         user: sleep.compress_base
         + min(n / 100 * sleep.compress_penalty, sleep.compress_penalty)

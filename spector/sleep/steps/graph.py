@@ -25,7 +25,8 @@ def graph(night: Night, cursor: int) -> Units:
     """Compute what is central; drop the weakest of too many prunable edges, and rare pairs."""
     with night.survey.knowledge() as reader:
         kinds = Registry(reader.kinds())
-        central = _central(night, reader, kinds)
+        # as it was before this step has dropped any edge
+        central = night.once("central", lambda: _central(night, reader, kinds))
         edges = _too_many_edges(night, reader, kinds)
         pairs = _too_many_pairs(night, reader)
     for table, keys in (("edge", edges), ("link", pairs)):
