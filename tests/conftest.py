@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +34,8 @@ __all__ = [
 ]  # fmt: skip
 
 REPO = Path(__file__).resolve().parent.parent
+#: of so many cases of a sampled test one runs in ``make test``
+_OF_SAMPLED = 3
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 # Same examples on every CI run, so an unrelated change never lands on a new random failure; a
@@ -54,6 +57,7 @@ def shared_data() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _sample(items)
     for item in items:  # the limit is there to end what hangs, not what a busy machine slows down
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
@@ -64,6 +68,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("needs_data"):
             item.add_marker(skip)
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Make all but every third case of the tests marked ``sampled`` slow ones."""
+    met: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            family = item.nodeid.partition("[")[0]
+            if met[family] % _OF_SAMPLED:
+                item.add_marker(pytest.mark.slow)
+            met[family] += 1
 
 
 @pytest.fixture(autouse=True)

@@ -208,6 +208,7 @@ def test_a_required_kernel_that_does_not_compile_fails_the_build(tmp_path: Path)
     assert not list((tmp_path / "out").glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_a_build_that_asks_for_no_native_code_gives_a_wheel_for_every_platform(
     tmp_path: Path,
 ) -> None:
@@ -215,9 +216,8 @@ def test_a_build_that_asks_for_no_native_code_gives_a_wheel_for_every_platform(
     assert wheel.name == f"spector-{__version__}-py3-none-any.whl"
 
 
-@pytest.mark.parametrize("hasty", [
-    pytest.param(True, id="hasty"), pytest.param(False, id="whole", marks=pytest.mark.slow)
-])
+@pytest.mark.slow
+@pytest.mark.parametrize("hasty", [pytest.param(True, id="hasty"), pytest.param(False, id="whole")])
 def test_a_compiled_wheel_runs_its_own_kernel_from_any_folder(hasty: bool, tmp_path: Path) -> None:
     compiler = os.environ.get("CC") or "cc"
     if not (shutil.which(shlex.split(compiler)[0]) or shutil.which("gcc")):

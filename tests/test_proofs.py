@@ -219,6 +219,7 @@ def test_row_names_are_unique() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
 
 
+@pytest.mark.slow
 def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
     records = pytester_run(
         "def test_good(proof):\n    proof('T1', kill_points=3)\n"

@@ -71,6 +71,7 @@ def _with_files_of_at_most(limit: int, path: str, what: str) -> None:
     assert f"{path}/mind" not in caught.value.message, "it is not the source that is full"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", ["backup", "restore", "repair"])
 @pytest.mark.parametrize("limit", [100, 5_000, 40_000, 70_000])
 def test_a_copy_that_does_not_fit_leaves_nothing(

@@ -344,6 +344,7 @@ def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.sampled
 @COPIES
 def test_a_mount_point_is_refused_before_anything_is_written(
     copy: Copy, mind: Path, disk: Path, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def test_help_that_goes_nowhere_is_told(store: Path) -> None:
     assert (done.returncode, done.stderr) == (74, "")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", ["stats STORE", "check STORE", "export STORE"])
 @pytest.mark.parametrize("closed", [">&-", ">/dev/full"])
 def test_output_that_goes_nowhere_is_told(store: Path, command: str, closed: str) -> None:

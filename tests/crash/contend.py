@@ -153,7 +153,7 @@ class Hand:
         elif dice < 0.92:
             self._recall(record_id)
         elif dice < 0.95:
-            (memory.reflect, memory.compact, memory.checkpoint)[n % 3]()
+            (lambda: memory.reflect("upkeep"), memory.compact, memory.checkpoint)[n % 3]()
         elif sum(r.text.startswith(f"hand{self.number} ") for r in memory) != len(self.mine):
             self.wrong.append("a walk found another number of memories")
 

@@ -189,6 +189,7 @@ def test_compacting_on_a_full_disk_changes_nothing_and_works_later(small_disk: P
         assert report.tombstones == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 @pytest.mark.parametrize("left", [0, 4096, 20_000])
 def test_closing_on_a_full_disk_is_no_error(small_disk: Path, durability: str, left: int) -> None:
@@ -248,6 +249,7 @@ def test_file_size_limit_is_a_typed_error(
     assert in_fork(work) == 0
 
 
+@pytest.mark.slow
 def test_more_partitions_than_open_files_are_allowed(store_path: Path) -> None:
     code = (
         "import resource, sys\n"

@@ -18,12 +18,12 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (28, 750, 3), "relaxed": (20, 600, 3), "mixed": (20, 800, 4),
-    "mixed_relaxed": (16, 650, 4), "bulk": (12, 400, 2), "reembed": (16, 500, 2),
-    "migrate": (12, 300, 2), "upgrade": (12, 300, 2), "backup": (20, 700, 3),
-    "erase": (15, 400, 1), "erase_relaxed": (10, 400, 1), "gather": (10, 300, 1),
-    "know": (6, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
-    "observe_relaxed": (0, 300, 1), "merge": (3, 300, 1),
+    "life": (14, 750, 3), "relaxed": (10, 600, 3), "mixed": (10, 800, 4),
+    "mixed_relaxed": (8, 650, 4), "bulk": (6, 400, 2), "reembed": (8, 500, 2),
+    "migrate": (6, 300, 2), "upgrade": (6, 300, 2), "backup": (10, 700, 3),
+    "erase": (8, 400, 1), "erase_relaxed": (5, 400, 1), "gather": (5, 300, 1),
+    "know": (3, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
+    "observe_relaxed": (0, 300, 1), "merge": (2, 300, 1),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
 KILLED = {

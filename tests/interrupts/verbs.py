@@ -72,7 +72,8 @@ def prepared(folder: Path) -> Scene:
 
 
 def copied(model: Scene, folder: Path) -> Scene:
-    """The same scene in another folder."""
+    """The same scene in another folder, in place of one that a failed test has left there."""
+    shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(model.folder, folder)
     return Scene(
         folder, dict(model.kept), model.pinned, model.open_matter, model.replaced, model.newer,

@@ -77,6 +77,7 @@ def scan_everywhere(
     return want
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("queries", QUERIES)
 def test_all_backends_rank_alike(

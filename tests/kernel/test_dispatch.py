@@ -130,6 +130,7 @@ def test_numba_serves_where_its_cache_cannot_be_written() -> None:
     assert int(run(code), 16) == reference.crc32c(bytes(36))
 
 
+@pytest.mark.slow
 def test_compiling_is_said_once_and_its_result_kept(tmp_path: Path) -> None:
     kernel_or_skip("numba")
     code = (
@@ -147,6 +148,7 @@ def test_compiling_is_said_once_and_its_result_kept(tmp_path: Path) -> None:
     assert second == "False"
 
 
+@pytest.mark.slow
 def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) -> None:
     """Mechanism: Numba looks at the file of the outer function only, so an upgrade that changed
     what it calls, or the layout of an index, went on with the compiled kernel of before."""

@@ -142,6 +142,7 @@ def test_what_one_term_alone_lifts_is_found(kernel: Kernel, lift: str, how: str)
         assert set(got.slot.tolist()) <= set(LIFTED.tolist()), "nothing was lifted"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("tags", [0, TAG], ids=["all", "few"])
 @pytest.mark.parametrize("dim", [64, 384])
 def test_estimates_count_what_cue_and_centre_share(kernel: Kernel, dim: int, tags: int) -> None:

@@ -104,6 +104,7 @@ def world(seed: int, kernel: Kernel, dim: int, damaged: bool) -> PartTable:
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", DIMS)
 def test_without_estimates_the_answer_is_the_references(kernel: Kernel, dim: int) -> None:
     dropped = scored = 0
@@ -169,6 +170,7 @@ def test_extreme_profiles_keep_their_answer(kernel: Kernel, weights: dict[str, A
             assert_same_answer(kernel, table, query, k, f"{weights} {k}")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", [64, 768])
 @pytest.mark.parametrize("ratio", [99.0, 101.0, 1e7, 1e30])
 def test_importance_beside_next_to_no_similarity_keeps_the_answer(
@@ -200,6 +202,7 @@ def test_importance_beside_next_to_no_similarity_keeps_the_answer(
             assert len(got) == k
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", [384, 2048, 2049, 4096])
 def test_roundings_of_sketches_are_within_their_margin(kernel: Kernel, dim: int) -> None:
     """Mechanism: of vectors that hardly differ from their centre an estimate errs by its roundings
@@ -286,6 +289,7 @@ def clustered(rng: np.random.Generator, count: int, dim: int) -> NDArray[np.uint
     return rows
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", [16, 96, 384, 768])
 @pytest.mark.parametrize("cues", [40, pytest.param(60, marks=pytest.mark.slow)])
 def test_estimates_find_what_they_promise(kernel: Kernel, cues: int, dim: int) -> None:
@@ -436,6 +440,7 @@ def test_an_index_filled_by_another_kernel_serves(kernel: Kernel) -> None:
     assert_same_answer(kernel, table, query, 10, "mixed")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("fusion", ["additive", "multiplicative"])
 def test_a_bound_that_overflows_rules_nothing_out(kernel: Kernel, fusion: str) -> None:
     """Mechanism: what may score at most more than a float holds was taken for not a number."""
@@ -454,6 +459,7 @@ def test_a_bound_that_overflows_rules_nothing_out(kernel: Kernel, fusion: str) -
         assert want.ids[0] in kernel.scan(table, query, 10).ids, f"seed {seed}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", [3, 16, 64, 96])
 def test_damaged_records_and_any_fusion_are_ranked_like_the_reference(
     kernel: Kernel, dim: int

@@ -59,6 +59,7 @@ def backends() -> Iterator[list[Kernel]]:
         set_caps()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CHOSEN)
 @pytest.mark.parametrize("forged", [False, True], ids=["sound", "forged"])
 def test_every_record_enters_when_scores_rise(

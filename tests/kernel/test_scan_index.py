@@ -193,6 +193,7 @@ def vectors_like_embeddings(rng: np.random.Generator, count: int, dim: int) -> N
     return np.asarray(middles[rng.integers(0, 20, count)] + 0.7 * noise, np.float64)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", [64, 96, 192, 384, 768])
 @pytest.mark.parametrize("like", ["gaussian", "embeddings"])
 def test_estimates_are_unbiased_and_err_as_stated(kernel: Kernel, dim: int, like: str) -> None:
@@ -294,6 +295,7 @@ def test_an_index_of_another_version_is_refused(saved: tuple[bytearray, ScanInde
     assert problem(image) == "version 2"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dim", [1536, 4096])
 def test_slopes_at_the_end_of_their_bits_are_alike(kernel: Kernel, dim: int) -> None:
     """Mechanism: one kernel rounded before it compared, the other behind it."""

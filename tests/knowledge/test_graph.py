@@ -103,6 +103,7 @@ def test_walks_equal_networkx_on_random_graphs(block: int) -> None:
             assert best_path(listed, start, end, hops=n) is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("block", range(10))
 def test_ranks_equal_numpy_and_networkx(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):

@@ -74,6 +74,7 @@ def _skip_without(kernel: str) -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kernel", "store", "indexed", "steps"), SWEEP, ids=_IDS)
 def test_a_short_life_is_as_the_model_says(
     kernel: str, store: str, indexed: bool, steps: int, proof: Proof
@@ -144,7 +145,7 @@ def _ids_by_clock_only(monkeypatch: pytest.MonkeyPatch) -> None:
         tx.note_id(first + count - 1)
         return list(range(first, first + count))
 
-    monkeypatch.setattr(Writer, "_claim_ids", claim)
+    monkeypatch.setattr(Writer, "claim_ids", claim)
 
 
 def _ring_overwrites_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ _KNOWN = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_mutants_that_break_what_everybody_uses_are_noticed(proof: Proof) -> None:
     chosen = [
@@ -50,7 +51,7 @@ def test_mutants_that_break_what_everybody_uses_are_noticed(proof: Proof) -> Non
 
 @pytest.mark.slow
 @pytest.mark.longest
-@pytest.mark.timeout(6000)
+@pytest.mark.timeout(9000)
 def test_most_sampled_mutants_are_noticed(proof: Proof) -> None:
     """Of other places for each commit, so that many runs look everywhere; SPECTOR_SEED repeats."""
     start = seed(_of_commit())

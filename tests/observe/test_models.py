@@ -80,6 +80,7 @@ def shape(memory: Memory, talk: Any = TALK) -> Any:
     return out, [each.to_dict() for each in memory.records()], results
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "answer",
     [

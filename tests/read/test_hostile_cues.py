@@ -66,6 +66,7 @@ MODULES = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
 def test_a_unit_repeated_is_read_in_one_pass(unit: str) -> None:
     cue = unit * (SIZE // len(unit))

@@ -198,6 +198,7 @@ def test_any_text_is_read(text: str) -> None:
     assert told is None or told.condition is None or 0 < len(told.condition) <= 200
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "unit", ["always ", "when i ask about ", "from now on ", "i ", ". ", ", so ", "her zaman ",
              "sorduğumda ", "when i ", "i prefer ", "please ", "never use ", "be very ",

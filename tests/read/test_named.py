@@ -33,6 +33,7 @@ def first_of(text: str, cue: str, numbers: list[int]) -> list[int]:
         ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "cue", "first"),
     [
@@ -54,6 +55,7 @@ def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int
     assert first_of(text, cue, list(range(first, first + 60))) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "cue"),
     [
@@ -86,6 +88,7 @@ def test_what_other_users_have_is_not_counted() -> None:
     assert "name" in hit.explain().evidence
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "cue",
     ["What did I do 3 weeks ago?", "What happened in 2023?", "What did we plan for 8 May 2023?",

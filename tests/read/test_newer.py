@@ -96,6 +96,7 @@ def test_the_newer_of_two_statements_comes_first(memory: Memory, profile: str) -
     assert wrong == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("old", "new", "cue"), OTHERS)
 def test_what_is_about_something_else_is_no_newer_answer(
     memory: Memory, old: str, new: str, cue: str
@@ -120,6 +121,7 @@ SERIES: tuple[tuple[str, tuple[object, ...], str], ...] = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("text", "values", "cue"), SERIES)
 def test_of_a_series_the_newest_comes_first_and_the_others_are_older(
     memory: Memory, text: str, values: tuple[object, ...], cue: str

@@ -56,6 +56,7 @@ def measured(data_dir: Path, turns: int, questions: int) -> float:
     return recall_at_10(embedder.embed(texts), embedder.embed(cues))
 
 
+@pytest.mark.slow
 @pytest.mark.needs_data
 def test_int8_finds_the_same_turns_as_float32(data_dir: Path) -> None:
     assert measured(data_dir, 400, 100) >= 0.99

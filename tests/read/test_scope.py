@@ -117,6 +117,7 @@ def test_a_filter_that_nothing_passes_tells_nothing_of_others(
     assert found.signals.memories == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize(
     "scope", [{"where": {"p": 1}}, {"user_id": "dan"}, {"min_importance": 0.5}]

@@ -49,6 +49,7 @@ def fill(memory: Memory, answer: str, texts: list[str], **more: object) -> int:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", FLOODS)
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_flood_of_the_question_does_not_push_out_the_answer(kind: str, answer: str) -> None:
@@ -95,6 +96,7 @@ def test_certain_memories_of_one_origin_are_not_touched() -> None:
     assert not any("origin" in hit.explain().evidence for hit in hits)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "more",
     [
@@ -110,6 +112,7 @@ def test_half_a_belief_is_no_way_round(kind: str, more: dict[str, object]) -> No
         assert memory.recall(CUE, k=3, user_id="u")[0].id == found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", FLOODS)
 @pytest.mark.parametrize("way", ["sources", "names", "given"])
 def test_many_names_for_one_origin_are_no_way_round(kind: str, way: str) -> None:

@@ -49,6 +49,7 @@ BOMBS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", BOMBS)
 @pytest.mark.parametrize("kind", ["auto", "jsonl", "chatgpt", "locomo"])
 def test_a_file_made_to_hurt_stores_nothing_or_something_and_never_ends_in_a_traceback(
@@ -88,6 +89,7 @@ EVIL = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe \u200f \x7f \U000e0041\U00
 OBEYED = [c for c in EVIL if c in "\x1b\x07\x9b\u202e\u200f\x7f\U000e0041\U000e0042"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "command",
     [["recall", "PATH", "end"], ["recall", "PATH", "end", "--explain", "--full"],

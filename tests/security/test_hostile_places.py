@@ -165,6 +165,7 @@ def _socket(path: Path, outside: Path) -> None:
             os.close(here)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("put", [_link, _dangling, _pipe, _folder, _socket])
 @pytest.mark.parametrize(
     "name",

@@ -93,6 +93,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS is enforced on Linux")
 @pytest.mark.parametrize("how", ["use", "open", "fork"])
 @pytest.mark.parametrize("extra", [1.0, 7.0, 19.0, 33.0])

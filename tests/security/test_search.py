@@ -51,6 +51,7 @@ def _blocks(data: bytes, size: int, overlap: int) -> Iterator[tuple[int, bytes]]
         yield start, data[start : at + size]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("letters", [2, 4, 256])
 @pytest.mark.parametrize("size", [37, 100, 5000])
 def test_a_search_finds_what_comparing_each_place_finds(letters: int, size: int) -> None:
@@ -128,6 +129,7 @@ def test_what_is_found_is_not_looked_for_until_the_next_file() -> None:
     assert not finder.done
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("length", [6, 32, 33, 63, 64, 65, 16_385, 40_001, 1 << 20])
 def test_any_63_bytes_of_a_value_hold_a_whole_piece_of_it(length: int) -> None:
     """Mechanism: of a value so many pieces were taken that one of 16 KB had gaps between them."""

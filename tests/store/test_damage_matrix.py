@@ -50,6 +50,7 @@ def _settle(proof: Any, row: str, outcomes: dict[Any, Outcome], **more: Any) -> 
     assert not wrong, f"SPECTOR_SEED={seed(9)}: {wrong}"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("asked", [asked for asked, _ in FILTERS], ids="-".join)
 @pytest.mark.parametrize("less", [True, False], ids=["less", "more"])
 def test_whoever_filters_wrongly_does_not_pass(

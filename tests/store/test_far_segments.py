@@ -38,6 +38,7 @@ def _renumber(path: str, number: int, *, rows: bool) -> None:
     db.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", ["r", "rw"])
 @pytest.mark.parametrize("number", FAR)
 def test_a_partition_of_a_far_number_is_damage_or_none_and_costs_no_memory(

@@ -49,6 +49,7 @@ def matches(where: Mapping[str, Any], document: Any) -> bool:
     return bool(value)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(8))
 def test_random_filters_select_what_the_plain_evaluator_selects(seed: int) -> None:
     rng = random.Random(seed)

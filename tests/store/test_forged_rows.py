@@ -45,6 +45,7 @@ def forged(store_path: Path, tmp_path: Path) -> Any:
     return forge
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", ["r", "rw"])
 @pytest.mark.parametrize(
     ("column", "value"),

@@ -125,6 +125,7 @@ def _grown(source: Path, tmp_path: Path, pattern: str) -> Iterator[Path]:
         yield path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", ["rw", "r"])
 @pytest.mark.parametrize("pattern", ["*.mem", "*.idx", "*.lex", "LOCK"])
 def test_a_grown_file_costs_neither_memory_nor_time(

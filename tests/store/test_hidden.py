@@ -77,6 +77,7 @@ def _asks(memory: spector.Memory, hidden: int) -> dict[str, Callable[[], object]
     }
 
 
+@pytest.mark.sampled
 @TABLES
 @pytest.mark.parametrize("mode", ["r", "rw"])
 @pytest.mark.parametrize("ask", ["get", "in", "recall"])
@@ -153,6 +154,7 @@ def of_ada(tmp_path: Path) -> list[int]:
         ]
 
 
+@pytest.mark.sampled
 @TABLES
 @pytest.mark.parametrize("ask", [
     "records", "records of a user", "records of a time", "export", "export of a user", "forget",
@@ -308,6 +310,7 @@ def test_a_key_far_away_does_not_end_an_export_of_what_is_left(
     assert texts >= {f"text {n}" for n in range(9)} - {"text 3"}
 
 
+@pytest.mark.sampled
 @TABLES
 @pytest.mark.parametrize(("byte", "bit"), [(0, 0x20), (-1, 1), (-1, 2), (-1, 4)])
 def test_whatever_is_forgotten_beside_a_damaged_key_is_forgotten_or_the_catalog_is_damaged(

@@ -180,6 +180,7 @@ def _repaired(store: Path, tmp_path: Path, pages: list[int]) -> spector.RepairRe
     return report
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("table", ["page 1", "record", "content", "segment", "meta", "head"])
 def test_a_bad_sector_at_a_root_costs_nothing(store: Path, tmp_path: Path, table: str) -> None:
     page = 1 if table == "page 1" else _roots(store)[table]

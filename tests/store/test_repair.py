@@ -236,6 +236,7 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_whole_is_saved_and_the_rest_is_named(
     patient: Patient, dest: Path, kind: str, proof: Any

@@ -317,6 +317,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", ["r", "rw"])
 @pytest.mark.parametrize("how", TAMPERED)
 def test_useless_files_cost_a_rebuild_and_nothing_else(store: Path, how: str, mode: Any) -> None:
@@ -481,6 +482,7 @@ def test_change_counter_of_an_opening_cannot_be_guessed_from_the_one_before(stor
 # -- files that cannot be written -----------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", ["open", "write_at", "replace"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
 def test_index_that_cannot_be_saved_fails_nothing(

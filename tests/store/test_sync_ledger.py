@@ -165,7 +165,9 @@ def _open_files() -> list[str]:
     return out
 
 
-DURABLE = pytest.mark.parametrize("durability", ["strict", "relaxed"])
+DURABLE = pytest.mark.parametrize(
+    "durability", ["strict", pytest.param("relaxed", marks=pytest.mark.slow)]
+)
 
 
 @DURABLE

@@ -54,6 +54,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", CHANGES)
 @pytest.mark.parametrize("name", ["LOCK", "catalog.db-wal"])
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])

@@ -249,6 +249,7 @@ def test_any_sequence_of_verbs_is_followed(start: int, tmp_path: Path) -> None:
     stack.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "damage",
     [

@@ -164,6 +164,7 @@ class Rings:
         ring.append((record_id, True))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(8))
 def test_the_rings_are_what_lists_are(clock: ManualClock, seed: int) -> None:
     rng = random.Random(seed)
