@@ -23,7 +23,10 @@ RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
 # test processes: three for two cores, since one is usually waiting for a disk or a process
 WORKERS ?= 3
-PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+# where tests keep their stores: in memory where there is room, because they sync thousands of times
+SCRATCH ?= $(shell [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'NR == 2 {print $$4}')" -gt 6000000 ] && \
+	echo /dev/shm)
+PYTEST := $(if $(SCRATCH),TMPDIR=$(SCRATCH) )$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # the tests start Python hundreds of times, so compiled files are kept even if the shell forbids it
 unexport PYTHONDONTWRITEBYTECODE
