@@ -54,6 +54,13 @@ environment:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (default: that of the process); return the exit code."""
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:  # as an error was being written
+        return EXIT_INTERRUPTED
+
+
+def _main(argv: Sequence[str] | None) -> int:
     fill_closed()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):

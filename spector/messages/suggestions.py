@@ -144,7 +144,9 @@ _KEYWORDS: Final = _table({
     "time_range": "date_range between since until start end period time after before start_time"
     " end_time",
     "as_of": "at timestamp asof at_time",
-    "valid_until": "ttl expires_at expiration_date expires expiry expiration valid_to",
+    "expires_in": "ttl time_to_live lifetime",
+    "expires_at": "expiration_date expires expiry expiration expire_at",
+    "valid_until": "valid_to ttl expires_at expiration_date expires expiry expiration",
     "valid_from": "starts_at start",
     "importance": "priority weight salience score",
     "pinned": "pin protected important", "role": "speaker author sender",

@@ -143,7 +143,7 @@ class Finder:
         if isinstance(record_id, bool) or not isinstance(record_id, (int, np.integer)):
             raise InvalidInputError(
                 f"a record id is an int, got {type(record_id).__name__}",
-                hint="pass one id, hit or record",
+                hint="pass one id, hit or record; get, update and forget take key= as well",
             )
         if 0 <= record_id < 1 << 63:
             for store in self._router.stores():

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -515,6 +516,32 @@ def what_is_superseded_gives_way(path: Path) -> None:
         old = memory.remember("in Rome")
         new = memory.remember("in Paris", supersedes=old.id)
         assert ids(memory.recall("in")) == [new.id]
+
+
+@case(REMEMBER, "key", "namespace")
+def a_key_has_one_memory_in_each_namespace(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("tea", key="drink")
+        memory.remember("milk", key="drink", namespace="cat")
+        memory.remember("coffee", key="drink")
+        assert memory.get(key="drink").text == "coffee"
+        assert memory.get(key="drink", namespace="cat").text == "milk"
+        assert len(memory) == 2
+
+
+@case(REMEMBER, "expires_in", "expires_at", "refresh")
+def a_memory_ends_at_its_moment_unless_it_is_asked_for(path: Path) -> None:
+    clock = ManualClock(NOW)
+    with mind(clock=clock) as memory:
+        memory.remember("by seconds", expires_in=60)
+        memory.remember("by the hour", expires_at=NOW + timedelta(seconds=120))
+        memory.remember("moved on", expires_in=60, refresh=True)
+        clock.advance(seconds=50)
+        assert {hit.text for hit in memory.recall("moved on")} >= {"moved on"}
+        clock.advance(seconds=30)
+        assert {record.text for record in memory.records()} == {"by the hour", "moved on"}
+        clock.advance(seconds=300)
+        assert not list(memory.records())
 
 
 @case(REMEMBER, "aliases")
