@@ -23,7 +23,7 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "durable": _DURABLE,
     "engine": (
         *_DURABLE, "arguments", "search", "observe", "recall", "language", "providers", "exchange",
-        "messages", "forgetting", "facets", "session", "verbs", "memory", "api",
+        "messages", "chat", "forgetting", "facets", "session", "verbs", "memory", "api",
     ),
 }  # fmt: skip
 
