@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ImportOptions", "Importing", "import_files"]
 
+#: tiers that end with the process
+_NOT_KEPT = frozenset({"working"})
+
 #: messages that are stored together: a step of the progress
 STEP: Final = 64
 Change = Callable[[Message], Message]
@@ -252,7 +255,7 @@ class Importing:
                 key = ""
             if key and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
-            elif message.get("tier") == "working":
+            elif message.get("tier") in _NOT_KEPT:
                 tally.left_out["working tier, which is not kept"] += 1
             else:
                 for number, piece in enumerate(_pieces(message, tally, self._most_bytes)):
@@ -309,7 +312,7 @@ class Importing:
 
     def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
         changed = self._changed(line)
-        return None if changed.get("tier") == "working" else changed
+        return None if changed.get("tier") in _NOT_KEPT else changed
 
 
 def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]:

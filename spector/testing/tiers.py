@@ -110,7 +110,7 @@ class TierTests:
             ids = self.fill(memory)
             memory.forget(ids[::2])
             before = [(hit.id, hit.score) for hit in memory.recall(vector=_vector(1), k=50)]
-            memory.reflect()
+            memory.reflect("upkeep")
             memory.compact()
             assert [(h.id, h.score) for h in memory.recall(vector=_vector(1), k=50)] == before
             assert memory.check().ok

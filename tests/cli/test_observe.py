@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import spector
-from spector.cli.commands import writing
+from spector.cli.commands.files import observing
 from spector.clock import ManualClock
+from spector.importers import importing
 from tests.cli.conftest import Run
 
 TALK = (
@@ -162,21 +163,21 @@ def test_a_missing_file_is_an_error_and_no_traceback(run: Run, tmp_path: Path) -
 def test_an_interrupt_keeps_whole_batches(
     run: Run, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first batch is committed, the second one is cut off in the middle of its reading."""
-    monkeypatch.setattr(writing, "_BATCH", 2)
-    read = writing.read_messages
+    """The first batch is committed, the second one is cut off before it is stored."""
+    monkeypatch.setattr(importing, "STEP", 2)
+    observe, batches = observing._observe, list[int]()
 
     def cut(*args: Any) -> Any:
-        for n, message in enumerate(read(*args)):
-            if n == 3:
-                raise KeyboardInterrupt
-            yield message
+        batches.append(len(batches))
+        if len(batches) == 2:
+            raise KeyboardInterrupt
+        return observe(*args)
 
     log = tmp_path / "talk.jsonl"
     log.write_text(
         lines(("user", f"Shelf {n} holds the atlas of {name}.") for n, name in
               enumerate(("Kars", "Oslo", "Lyon", "Bern"))), encoding="utf-8")  # fmt: skip
-    monkeypatch.setattr(writing, "read_messages", cut)
+    monkeypatch.setattr(observing, "_observe", cut)
     result = run("observe", tmp_path / "mind", log)
     assert result.code == 130
     assert "interrupted" in result.err

@@ -56,7 +56,8 @@ def ends_in(changes: dict[str, Any], now_ms: int) -> dict[str, int | None] | Non
         parsed["expires_in_ms"] = after = parse_duration_ms(after, "expires_in")
     if given.get("expires_at") is not None:
         parsed["expires_ms"] = at = to_ms(given["expires_at"], name="expires_at")
-    parsed["refresh"] = parse_switch(given.get("refresh") or False, "refresh")
+    refresh = given.get("refresh")
+    parsed["refresh"] = refresh is not None and parse_switch(refresh, "refresh")
     check_end(parsed)
     return {
         "expires_ms": at if after is None else now_ms + after,

@@ -77,7 +77,7 @@ class ArrivalWriter:
         for each in keyed:
             each.draft.known = "keep"
         store = self._parts.router.durable_store()
-        with store.catalog.latest() as db:
+        with store.catalog.reading() as db:
             gone = [] if brings_back else [
                 each for each in keyed if is_marked(db, path_of_draft(each.draft))
                 and self._entry(db, each.draft) is None
@@ -93,7 +93,7 @@ class ArrivalWriter:
     def _known(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> dict[int, int]:
         """Number of a line -> the memory of the store that is what it says."""
         store = self._parts.router.durable_store()
-        with store.catalog.latest() as db:
+        with store.catalog.reading() as db:
             keyed = {
                 n: entry["id"] for n, each in enumerate(lines) if each.draft.key is not None
                 and (entry := self._entry(db, each.draft)) is not None

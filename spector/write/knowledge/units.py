@@ -173,7 +173,7 @@ class UnitWriter:
     def finish_erasing(self, cycle: int) -> None:
         """Forget what a cycle has noted and had no time for."""
         catalog = self._parts.router.durable_store().catalog
-        with catalog.latest() as db:
+        with self._parts.exclusive(), catalog.latest() as db:
             rows = KnowledgeReader(db, catalog.path).cycle_changes("erased", cycle)
         for row in rows:
             self._forget(row["before"]["ids"])

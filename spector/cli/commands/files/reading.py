@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused",
            "without_key"]  # fmt: skip
 
+#: tiers that end with the process
+_NOT_KEPT = frozenset({"working"})
+
 #: refused files and entries that are listed
 _MOST_LISTED = 100
 
@@ -56,7 +59,7 @@ def refuse_working(args: argparse.Namespace) -> None:
     Raises:
         InvalidInputError: it was asked for.
     """
-    if args.tier == "working":
+    if args.tier in _NOT_KEPT:
         raise InvalidInputError(
             "the working tier is kept in memory only, so it would be gone when this command ends",
             hint="choose episodic, semantic or procedural",
