@@ -96,10 +96,17 @@ class Surveyor:
 
     @managed
     def knowledge(self) -> Iterator[KnowledgeReader]:
-        """What the store knows, in one moment."""
-        catalog = self._router.durable_store().catalog
-        with catalog.reading() as db:
-            yield KnowledgeReader(db, catalog.path)
+        """What the store knows, in one moment.
+
+        A store in memory has one connection, which a writer wants after the store's lock; so this
+        takes both in that order, and writers wait for the step.
+        """
+        store = self._router.durable_store()
+        catalog = store.catalog
+        with contextlib.ExitStack() as stack:
+            if catalog.in_memory:
+                stack.enter_context(store.exclusive())
+            yield KnowledgeReader(stack.enter_context(catalog.reading()), catalog.path)
 
 
 def _joined(pages: Sequence[Strengths]) -> Strengths:
