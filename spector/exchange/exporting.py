@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
@@ -15,6 +16,7 @@ from spector.knowledge.exchange import KnowledgeLines
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.store.files import Bytes, write_lines
+from spector.store.payloads import one_moment
 from spector.tiers import TierRouter
 
 __all__ = ["Export"]
@@ -91,8 +93,11 @@ class Export:
     @managed
     def _reading(self) -> Iterator[KnowledgeReader]:
         """What the store knows, in one moment."""
-        with self._store.catalog.reading() as db:
-            yield KnowledgeReader(db, self._store.catalog.path)
+        catalog = self._store.catalog
+        with catalog.reading() as db, contextlib.ExitStack() as stack:
+            if not catalog.in_memory:  # where nothing else runs on the connection meanwhile
+                stack.enter_context(one_moment(db))
+            yield KnowledgeReader(db, catalog.path)
 
     def _read(
         self, chunk: list[tuple[MemoryRecord, Bytes]]
