@@ -15,7 +15,10 @@ from typing import IO, Any, Final, TextIO
 
 from spector.errors import ImportFormatError, StoreError
 
-__all__ = ["BAD_JSON", "Head", "SourceFile", "each_line", "first_character", "iter_array"]
+__all__ = [
+    "BAD_JSON", "Head", "SourceFile", "each_entry", "each_line", "first_character",
+    "iter_array",
+]
 
 _FIRST_READ_CHARS: Final = 1 << 16
 #: errors of the JSON parser for nesting or numbers beyond its limits
@@ -258,6 +261,18 @@ def each_line(
                     yield f"line {number}", parse_line(source, number, line)
                 except ImportFormatError as error:
                     yield f"line {number}", error
+
+
+def each_entry(source: SourceFile) -> Iterator[tuple[str, Any]]:
+    """(place, object) of an array, of one document, or of every line, as the file is written."""
+    if source.first_character() == "[":
+        for number, entry in source.each_object():
+            yield f"entry {number}", entry
+        return
+    try:
+        yield "document", source.load_object()
+    except ImportFormatError:
+        yield from each_line(source)
 
 
 def parse_line(source: SourceFile, number: int, line: str) -> dict[str, Any]:

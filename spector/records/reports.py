@@ -158,6 +158,11 @@ class ReflectReport:
         """The report of a step; None when it was not reached."""
         return next((each for each in self.steps if each.name == name), None)
 
+    @property
+    def is_undoable(self) -> bool:
+        """Whether it is a cycle on record, and not the undoing of one."""
+        return bool(self.cycle) and self.step("undo") is None
+
     def __str__(self) -> str:
         lines = [self._summary()]
         lines += [f"  {each}" for each in self.steps if each.did_something]
@@ -168,7 +173,7 @@ class ReflectReport:
             lines.append(f"  changed since, and left: {', '.join(map(str, self.kept))}")
         if not self.finished:
             lines.append("  cut short; the next reflect() goes on")
-        if self.cycle and not (self.steps and self.steps[0].name == "undo"):
+        if self.is_undoable:
             lines.append(f"  reflect_undo({self.cycle}) takes it back")
         return "\n".join(lines)
 

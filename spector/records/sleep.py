@@ -31,11 +31,16 @@ class StepReport:
         """Whether it saw, changed or spared any memory."""
         return bool(self.seen or self.changed or any(self.skipped.values()))
 
+    @property
+    def spared(self) -> str:
+        """What was spared, and why: "4 protected or dormant"."""
+        return ", ".join(f"{count} {why}" for why, count in self.skipped.items() if count)
+
     def __str__(self) -> str:
-        spared = ", ".join(f"{count} {why}" for why, count in self.skipped.items() if count)
         return (
             f"{self.name:<12} {self.seen} seen, {self.changed} changed"
-            + (f"; {spared}" if spared else "") + (" (without the model)" if self.fallback else "")
+            + (f"; {self.spared}" if self.spared else "")
+            + (" (without the model)" if self.fallback else "")
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:

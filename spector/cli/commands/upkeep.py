@@ -90,8 +90,7 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
 def _show_steps(report: ReflectReport, console: Console) -> None:
     """What each step did, what a dry run proposes, and how it can be taken back."""
     rows = [
-        (each.name, each.seen, each.changed,
-         ", ".join(f"{count} {why}" for why, count in each.skipped.items() if count))
+        (each.name, each.seen, each.changed, each.spared)
         for each in report.steps if each.did_something
     ]  # fmt: skip
     if rows:
@@ -107,7 +106,7 @@ def _show_steps(report: ReflectReport, console: Console) -> None:
         console.note(f"changed since, and left as they are: {', '.join(map(str, report.kept))}")
     if not report.finished:
         console.note("the time was over; run reflect again to go on")
-    if report.cycle and not (report.steps and report.steps[0].name == "undo"):
+    if report.is_undoable:
         console.say(f"cycle {report.cycle}: reflect --undo {report.cycle} takes it back")
 
 

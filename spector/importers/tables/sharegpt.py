@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
-from spector.importers.sources import Head, SourceFile, each_line
+from spector.importers.sources import Head, SourceFile, each_entry
 from spector.importers.times import time_among
 
 __all__ = ["FORMAT"]
@@ -37,7 +37,7 @@ def _recognizes(head: Head) -> bool:
 
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The turns of every conversation; they have no times unless the conversation has one."""
-    for place, entry in _entries(source):
+    for place, entry in each_entry(source):
         try:
             if isinstance(entry, ImportFormatError):
                 raise entry
@@ -49,17 +49,6 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
 FORMAT: Final = Format(
     "sharegpt", 'conversations of {"from", "value"}, as data sets have them', read, _recognizes
 )
-
-
-def _entries(source: SourceFile) -> Iterator[tuple[str, Any]]:
-    if source.first_character() == "[":
-        for number, entry in source.each_object():
-            yield f"entry {number}", entry
-        return
-    try:
-        yield "document", source.load_object()
-    except ImportFormatError:
-        yield from each_line(source)
 
 
 def _conversation(
