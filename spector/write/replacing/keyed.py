@@ -104,7 +104,7 @@ class KeyWriter:
                         ids = split.known | {n: record.id for n, record in made.items()}
                         ids |= {n: ids[last] for n, last in split.later.items()}
                         work.then(tx, [ids[n] for n in range(len(work.drafts))])
-        store.catalog.look_for_ends()
+            store.catalog.look_for_ends()
         for before, after in changed:
             self._parts.note_replaced(before, after)
         self._parts.speakers.learn(store, work.drafts)
