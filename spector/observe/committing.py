@@ -66,6 +66,7 @@ class Committer:
         self._rater = rater
         self._dry_run = dry_run
         self._made: dict[str | None, Made] = {}
+        self._ended: set[int] = set()
         #: what sessions have to take back when nothing is committed
         self.made: dict[int, SessionMemory] = {}
         self.captured: list[tuple[SessionMemory, tuple[int, ...]]] = []
@@ -168,7 +169,8 @@ class Committer:
             each.statement for each in job.unit.reading.facts
         ])
         record = series.store(
-            job.ready, done.unit.importance.composite, supersedes=(*gone, *heirs.pop(MESSAGE, ()))
+            job.ready, done.unit.importance.composite,
+            supersedes=self._ending((*gone, *heirs.pop(MESSAGE, ()))),
         )
         if utilities:
             record = series.change(record.id, _with_utility(max(utilities)))
@@ -184,6 +186,12 @@ class Committer:
             record=record, said=job.unit.said, statements=job.unit.incoming.statements,
             speaker=job.unit.incoming.speaker, data_source=job.unit.incoming.data_source,
         ))  # fmt: skip
+
+    def _ending(self, ids: Collection[int]) -> tuple[int, ...]:
+        """Those that end now: nothing ends twice, though a message and its facts say it does."""
+        out = tuple(sorted({*ids} - self._ended))
+        self._ended.update(out)
+        return out
 
     def _add(self, job: Job, made: Candidate) -> None:
         """A memory of this commit is a candidate of its further statements."""
@@ -213,7 +221,7 @@ class Committer:
         )
         made: dict[int, int] = {}
         for n in changes.store:
-            gone = tuple(sorted({*changes.supersedes.get(New(n), ()), *heirs.get(n, ())}))
+            gone = self._ending({*changes.supersedes.get(New(n), ()), *heirs.get(n, ())})
             fact = series.store(
                 job.facts[n], record.importance, supersedes=gone, layer=None
             )

@@ -86,3 +86,18 @@ def test_a_fact_that_another_memory_states_too_stays() -> None:
         assert len(memory.facts.get(fact.id).sources) == 2
         memory.observe("Actually the port is 8443.", user_id="ada", event_time="2026-03-01")
         assert not memory.get(fact.id).superseded
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I drive a Honda Civic", "sold the Civic last week, i drive a Mazda 3 now"),
+        ("I drive a Volvo.", "I sold the Volvo, I drive a Fiat now."),
+    ],
+)
+def test_a_fact_that_a_message_ends_twice_ends_once(old: str, new: str) -> None:
+    with opened() as memory:
+        first, second = told(memory, old, new)
+        assert memory.get(first).superseded
+        assert memory.get(second).text.startswith(new[:8])
+        assert memory.check().ok
