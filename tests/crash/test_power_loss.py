@@ -18,10 +18,10 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (14, 750, 3), "relaxed": (10, 600, 3), "mixed": (10, 800, 4),
-    "mixed_relaxed": (8, 650, 4), "bulk": (6, 400, 2), "reembed": (8, 500, 2),
-    "migrate": (6, 300, 2), "upgrade": (6, 300, 2), "backup": (10, 700, 3),
-    "erase": (8, 400, 1), "erase_relaxed": (5, 400, 1), "gather": (5, 300, 1),
+    "life": (9, 750, 3), "relaxed": (6, 600, 3), "mixed": (6, 800, 4),
+    "mixed_relaxed": (5, 650, 4), "bulk": (4, 400, 2), "reembed": (5, 500, 2),
+    "migrate": (4, 300, 2), "upgrade": (4, 300, 2), "backup": (6, 700, 3),
+    "erase": (5, 400, 1), "erase_relaxed": (3, 400, 1), "gather": (3, 300, 1),
     "know": (3, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
     "observe_relaxed": (0, 300, 1), "merge": (2, 300, 1),
 }

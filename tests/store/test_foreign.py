@@ -119,7 +119,7 @@ def _compare(dim: int) -> int:
 
 
 @pytest.mark.parametrize("dims", [
-    pytest.param((*range(1, 68, 11), 31, 33, *EDGES[:3], 65_536), id="some"),
+    pytest.param((1, 12, 31, 33, 67, *EDGES[:3]), id="some"),
     pytest.param((*range(1, 68), *EDGES), id="all", marks=SLOW),
 ])
 def test_every_odd_dimension_has_the_cosines_of_its_own_components(

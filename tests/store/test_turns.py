@@ -172,7 +172,7 @@ def test_a_turn_ends_with_its_process_whatever_that_has_forked(tmp_path: Path) -
         "import os, sys, time; from spector.process import Turn\n"
         "turn = Turn(sys.argv[1]); turn.come(5)\n"
         "pid = os.fork()\n"
-        "if pid == 0: os.close(1); time.sleep(30); os._exit(0)\n"
+        "if pid == 0: os.close(1); os.close(2); time.sleep(60); os._exit(0)\n"
         "turn.end(); print(pid, flush=True)"
     )
     done = subprocess.run(

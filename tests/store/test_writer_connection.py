@@ -6,14 +6,13 @@ are not committed, and a statement that still runs makes the owner's checkpoint 
 
 from __future__ import annotations
 
-import gc
 import traceback
 from pathlib import Path
 
 import pytest
 
 from spector.store.core import Store
-from tests.interrupts.verbs import READING, WRITING, Scene, prepared
+from tests.interrupts.verbs import READING, WRITING, prepared
 
 
 @pytest.mark.parametrize("name", [*WRITING, *READING])
@@ -24,20 +23,14 @@ def test_a_statement_runs_under_the_lock(name: str, tmp_path: Path) -> None:
     outside = list[str]()
     with scene.opened() as memory:
         scene.memory = memory
-        for store in _stores_at(scene):
-            store.catalog.main.set_trace_callback(_noter(store, outside))
+        store = memory._parts.knowledge._parts.router.durable_store()
+        store.catalog.main.set_trace_callback(_noter(store, outside))
         if name in READING:
             memory.remember("a swan that a use keeps", key="swan", expires_in=3600, refresh=True)
             memory.remember("the swan is seen again", key="swan", expires_in=3600, refresh=True)
             memory.recall("swan")
         verb(scene)
     assert outside == []
-
-
-def _stores_at(scene: Scene) -> list[Store]:
-    gc.collect()
-    found = [each for each in gc.get_objects() if isinstance(each, Store)]
-    return [each for each in found if each.writable and _is_at(each, scene.root)]
 
 
 def _noter(store: Store, outside: list[str]):  # type: ignore[no-untyped-def]
@@ -48,6 +41,3 @@ def _noter(store: Store, outside: list[str]):  # type: ignore[no-untyped-def]
 
     return note
 
-
-def _is_at(store: Store, root: Path) -> bool:
-    return store.files.root is not None and Path(store.files.root) == root
