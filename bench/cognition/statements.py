@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import hashlib
 import json
 import os
 import random
@@ -39,6 +40,8 @@ from spector.language.frames import Statement, compare, extract
 _FITTED: Final = (0, 1)
 _SAMPLE: Final = 200
 _SEED: Final = 7
+#: a digest of each statement of the sample, and what a second reader said of it
+VERDICTS: Final = Path(__file__).with_name("statements_read.txt")
 #: words behind which the value of a fact stands
 _LINKS: Final = frozenset("is of by in with from to as for".split())
 _BE: Final = frozenset("be is am are was were been being".split())
@@ -79,17 +82,39 @@ def locomo(options: argparse.Namespace) -> list[Row]:
         half[1] += len(made)
         found += ((text, each) for each in made)
     if options.sample:
-        random.Random(options.seed).shuffle(found)
         with open(options.sample, "w", encoding="utf-8") as out:
-            for text, each in found[:_SAMPLE]:
-                denial = "" if each.polarity else "not "
-                triple = f"{each.subject} | {denial}{each.predicate} | {each.object}"
-                out.write("\t".join(("", triple, each.modality, each.tense,
-                                     text[slice(*each.span)], " ".join(text.split()))) + "\n")
+            for line in _drawn(found, options.seed):
+                out.write("\t".join(("", *line)) + "\n")
     return [
-        (f"locomo {name}", f"{made} of {seen} turns, {made / max(seen, 1):.3f} a turn")
-        for name, (seen, made) in counts.items()
+        *((f"locomo {name}", f"{made} of {seen} turns, {made / max(seen, 1):.3f} a turn")
+          for name, (seen, made) in counts.items()),
+        ("locomo read", _read_by_another(_drawn(found, _SEED))),
     ]
+
+
+def _drawn(found: Sequence[tuple[str, Statement]], seed: int) -> list[tuple[str, ...]]:
+    """The sample: triple, modality, tense, clause and turn of each statement."""
+    order, out = list(found), []
+    random.Random(seed).shuffle(order)
+    for text, each in order[:_SAMPLE]:
+        denial = "" if each.polarity else "not "
+        triple = f"{each.subject} | {denial}{each.predicate} | {each.object}"
+        clause = text[slice(*each.span)]
+        out.append((triple, each.modality, each.tense, clause, " ".join(text.split())))
+    return out
+
+
+def digest_of(line: Sequence[str]) -> str:
+    """What stands for a statement where its words may not be given on."""
+    return hashlib.sha256("\t".join(line).encode()).hexdigest()[:16]
+
+
+def _read_by_another(lines: Sequence[Sequence[str]]) -> str:
+    """What a second reader, who had not seen the code, said of the sample of seed 7."""
+    said = dict(line.split() for line in VERDICTS.read_text("utf-8").splitlines())
+    verdicts = [said[digest] for digest in map(digest_of, lines) if digest in said]
+    right = verdicts.count("right")
+    return f"{right} of {len(verdicts)} right, {len(lines) - len(verdicts)} not read"
 
 
 # -- CaRB -----------------------------------------------------------------------------------------
