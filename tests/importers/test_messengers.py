@@ -125,11 +125,12 @@ def test_whatsapp_of_ios(tmp_path: Path) -> None:
     path.write_text(IOS, encoding="utf-8")
     assert detect_format(path) == "whatsapp"
     found = read(path, timezone="Europe/Istanbul")
-    assert told(found)[1:] == [
+    assert told(found) == [
         ("Ann", "Who feeds the cat?\nBen said: not me"), ("Ben", "I do: at 8:30, twice"),
     ]
-    assert found[1]["event_time"] == datetime(2025, 2, 13, 19, 1, 7, tzinfo=UTC)
-    assert reasons(path, "whatsapp") == ["picture", "deleted", "file"]
+    assert found[0]["event_time"] == datetime(2025, 2, 13, 19, 1, 7, tzinfo=UTC)
+    assert found[0]["session_id"] == "whatsapp/Garden", "as its first notice names it"
+    assert reasons(path, "whatsapp") == ["notice", "picture", "deleted", "file"]
 
 
 def test_whatsapp_of_android_with_the_month_first(tmp_path: Path) -> None:

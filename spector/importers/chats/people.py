@@ -50,7 +50,7 @@ def said(
 def left_out(kind: object, place: str, otherwise: str = "no text") -> LeftOut:
     """Why a message without words is left out, by the kind of what it has instead."""
     name = kind.lower() if isinstance(kind, str) else ""
-    if name in _KINDS.values():
+    if name == "no text" or name in _KINDS.values():
         return LeftOut(name, place)
     found = [said_as for word, said_as in _KINDS.items() if word in name]
     return LeftOut(found[0] if found else otherwise, place)

@@ -1,0 +1,155 @@
+"""WhatsApp chats of phones in many languages: dates, halves of days, notices, names of chats.
+
+Damage without it: a whole chat as one memory without a time, "Ann created group" as a speaker, the
+morning instead of the evening. Guard: lines made by hand after what phones of each language write.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spector.errors import ImportFormatError
+from spector.importers import detect_format
+from tests.importers.test_messengers import read, reasons, told
+
+EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
+
+#: two lines of a phone -> its speakers, and why the second is left out
+PHONES = {
+    "de": ("13.02.25, 22:01 - Uwe: Hallo\n13.02.25, 22:02 - Uwe: <Medien ausgeschlossen>\n",
+           "Uwe", "picture"),
+    "fr": ("13/02/2025 à 22:01 - Zoé: Salut\n13/02/2025 à 22:02 - Zoé: <Médias omis>\n",
+           "Zoé", "picture"),
+    "es": ("13/2/25, 10:01 p.\u00a0m. - Eva: Hola\n"
+           "13/2/25, 10:02 p.\u202fm. - Eva: Eliminaste este mensaje.\n", "Eva", "deleted"),
+    "pt": ("13/02/2025 22:01 - Rui: Olá\n13/02/2025 22:03 - Rui: Mensagem apagada\n", "Rui",
+           "deleted"),
+    "it": ("13/02/25, 22:01 - Gino: Ciao\n13/02/25, 22:02 - Gino: <Media omessi>\n", "Gino",
+           "picture"),
+    "nl": ("13-02-2025 22:01 - Jan: Hoi\n13-02-2025 22:02 - Jan: <Media weggelaten>\n", "Jan",
+           "picture"),
+    "fi": ("13.2.2025 klo 22.01 - Aino: Moi\n13.2.2025 klo 22.02 - Aino: <Media jätettiin pois>\n",
+           "Aino", "picture"),
+    "sv": ("2025-02-13 22:01 - Åsa: Hej\n2025-02-13 22:02 - Åsa: <Media har utelämnats>\n", "Åsa",
+           "picture"),
+    "hu": ("2025. 02. 13. 22:01 - Éva: Szia\n2025. 02. 13. 22:02 - Éva kilépett\n", "Éva",
+           "notice"),
+    "ru": ("13.02.2025, 22:01 - Ира: Привет\n13.02.2025, 22:02 - Ира: <Без медиафайлов>\n", "Ира",
+           "picture"),
+    "au": ("13/2/2025, 10:01 pm - Al: yo\n13/2/2025, 10:02 pm - Al: <Media omitted>\n", "Al",
+           "picture"),
+    "us": ("2/13/25, 10:01\u202fPM - Al: yo\n2/13/25, 10:02\u202fPM - Al created group \"A: b\"\n",
+           "Al", "notice"),
+    "tr": ("13.02.2025 22:01 - Ayşe: Selam\n13.02.2025 22:02 - Ayşe: <Medya dahil edilmedi>\n",
+           "Ayşe", "picture"),
+    "tr with halves": ("13.02.2025 ÖS 10:01 - Ayşe: Selam <Bu mesaj düzenlendi>\n"
+                       "13.02.2025 ÖS 10:02 - Ayşe: Bu mesajı sildiniz\n", "Ayşe", "deleted"),
+    "tr iphone": ("[13.02.2025 22:01:00] Ayşe: Selam\n"
+                  "[13.02.2025 22:02:00] Ayşe: \u200eses dahil edilmedi\n", "Ayşe", "sound"),
+    "zh": ("2025/2/13 下午10:01 - 小明: 你好\n2025/2/13 下午10:02 - 小明: <忽略多媒体文件>\n",
+           "小明", "picture"),
+    "ja": ("2025/02/13 22:01 - Aki: やあ\n2025/02/13 22:02 - Aki: <メディアは含まれていません>\n",
+           "Aki", "picture"),
+    "ko": ("2025. 2. 13. 오후 10:01 - 민수: 안녕\n"
+           "2025. 2. 13. 오후 10:02 - 민수: <미디어 파일을 제외했습니다.>\n", "민수", "picture"),
+    "ar": ("\u200f١٣\u200f/٢\u200f/٢٠٢٥، ١٠:٠١ م - سارة: مرحبا\n"
+           "\u200f١٣\u200f/٢\u200f/٢٠٢٥، ١٠:٠٢ م - سارة: <تم استبعاد الوسائط>\n", "سارة",
+           "picture"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", PHONES)
+def test_lines_of_a_phone_in_its_language(tmp_path: Path, name: str, encoding: str) -> None:
+    text, speaker, reason = PHONES[name]
+    path = tmp_path / "WhatsApp Chat with Ann.txt"
+    path.write_text(text.replace("\n", "\r\n"), encoding=encoding, newline="")
+    assert detect_format(path) == "whatsapp"
+    (found,) = read(path)
+    assert found["metadata"]["speaker"] == speaker
+    assert found["text"] == text.split(": ", 1)[1].split("\n")[0].split(" <")[0]
+    assert found["event_time"] == EVENING
+    assert reasons(path, "whatsapp") == [reason]
+
+
+IPHONE = (
+    "\u200e[2/13/25, 9:59:00\u202fPM] Garden: \u200eMessages and calls are end-to-end encrypted.\n"
+    "\u200e[2/13/25, 9:59:10\u202fPM] Garden: \u200eAnn created this group\n"
+    "[2/13/25, 10:01:10\u202fPM] ~\u202fBen: I\u00a0do \u200e<This message was edited>\n"
+    "\u200e[2/13/25, 10:02:10\u202fPM] Ann: plan.pdf • \u200e3 pages \u200edocument omitted\n"
+    "\u200e[2/13/25, 10:03:00\u202fPM] Ann: \u200eVoice call, \u200eNo answer\n"
+    "[2/13/25, 10:03:05\u202fPM] Ann: look \u200e<attached: 00000008-PHOTO-2025.jpg>\n"
+    "[2/13/25, 10:04:00\u202fPM] \u2068+90\u00a0555\u00a0111\u2069: Call me\n"
+    "\u200e[2/13/25, 10:05:00\u202fPM] Ann: \u200ePOLL:\nTea?\n\u200eOPTION: Yes (\u200e1 vote)\n"
+    "[2/13/25, 10:07:00\u202fPM] Ann: \u200e+90 555 444\n"
+    "[2/13/25, 10:08:00\u202fPM] Ann: \u200eLocation: https://maps.google.com/?q=1,2\n"
+)
+
+
+def test_what_an_iphone_says_itself_is_no_message(tmp_path: Path) -> None:
+    path = tmp_path / "_chat.txt"
+    path.write_text(IPHONE, encoding="utf-8")
+    found = read(path)
+    assert told(found) == [
+        ("Ben", "I\u00a0do"), ("Ann", "look"), ("+90 555 111", "Call me"),
+        ("Ann", "POLL:\nTea?\nOPTION: Yes (1 vote)"), ("Ann", "+90 555 444"),
+    ]
+    assert {each["session_id"] for each in found} == {"whatsapp/Garden"}
+    assert reasons(path, "whatsapp") == ["notice", "notice", "file", "notice", "place"]
+
+
+ANDROID = (
+    "2/13/25, 9:59\u202fPM - Messages and calls are end-to-end encrypted. Learn more.\n"
+    '2/13/25, 10:00\u202fPM - Ann changed the group name from "A: b" to "C"\n'
+    "2/13/25, 10:02\u202fPM - Ben: IMG 1.jpg (file attached)\nmy bed: new\n"
+    "2/13/25, 10:03\u202fPM - Ben: null\n"
+    "2/13/25, 10:05\u202fPM - Ben: <View once voice message omitted>\n"
+    "2/13/25, 10:06\u202fPM - Ben: a < b: 2 - 1\n"
+)
+
+
+def test_what_android_says_itself_is_no_message(tmp_path: Path) -> None:
+    path = tmp_path / "WhatsApp Chat with Garden (2).txt"
+    path.write_text(ANDROID, encoding="utf-8")
+    found = read(path)
+    assert told(found) == [("Ben", "my bed: new"), ("Ben", "a < b: 2 - 1")]
+    assert {each["session_id"] for each in found} == {"whatsapp/Garden"}, "whichever download it is"
+    assert reasons(path, "whatsapp") == ["notice", "notice", "no text", "sound"]
+
+
+@pytest.mark.parametrize(("line", "fault"), [
+    ("13/2/2568 22:01 - Ann: hello", "the year 2568"), ("13/2/68 22:01 - Ann: hi", "year 2068"),
+    ("13/2/25 xyz 10:01 - Ann: hello", "the word 'xyz' beside the time"),
+    ("13/2/25, 13:01 PM - Ann: hello", "no 13 o'clock"), ("31/2/25, 10:01 - Ann: x", "no day"),
+])  # fmt: skip
+def test_a_date_that_cannot_be_known_is_refused_with_its_line(
+    tmp_path: Path, line: str, fault: str
+) -> None:
+    path = tmp_path / "WhatsApp Chat with Ann.txt"
+    path.write_text(f"13/2/25, 10:00 - Ann: first\n{line}\n")
+    with pytest.raises(ImportFormatError, match=f"line 2: .*{fault}"):
+        read(path)
+
+
+@pytest.mark.parametrize(("name", "chat"), [
+    ("WhatsApp Chat with Ann.txt", "Ann"), ("WhatsApp Chat - Aile.zip", "Aile"),
+    ("WhatsApp Chat - Aile (3).zip", "Aile"), ("WhatsApp Chat mit Uwe.txt", "Uwe"),
+    ("Chat de WhatsApp con Eva.txt", "Eva"), ("Discussion WhatsApp avec Zoé.txt", "Zoé"),
+    ("Conversa do WhatsApp com Rui.txt", "Rui"), ("Ayşe ile WhatsApp Sohbeti.txt", "Ayşe"),
+    ("Chat WhatsApp con Gino.txt", "Gino"), ("WhatsApp-chat met Jan.txt", "Jan"),
+])  # fmt: skip
+def test_the_name_of_the_chat_is_in_that_of_the_file(
+    tmp_path: Path, name: str, chat: str
+) -> None:
+    path = tmp_path / name
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("_chat.txt", PHONES["tr"][0])
+            archive.writestr("__MACOSX/._chat.txt", b"\0\0")
+    else:
+        path.write_text(PHONES["tr"][0], encoding="utf-8")
+    assert read(path)[0]["session_id"] == f"whatsapp/{chat}"
