@@ -22,6 +22,8 @@ class StepReport:
     ids: tuple[int, ...] = ()
     #: memories that were spared, and work that waits, by reason
     skipped: Mapping[str, int] = field(default_factory=dict)
+    #: memories that it has put to rest, by the rule that named them
+    rules: Mapping[str, int] = field(default_factory=dict)
     #: a model was to help and did not; rules did the work
     fallback: bool = False
     elapsed_ms: float = 0.0
@@ -36,9 +38,15 @@ class StepReport:
         """What was spared, and why: "4 protected or dormant"."""
         return ", ".join(f"{count} {why}" for why, count in self.skipped.items() if count)
 
+    @property
+    def ruled(self) -> str:
+        """What was put to rest, by which rule: "2 faded, 1 useless"."""
+        return ", ".join(f"{count} {rule}" for rule, count in self.rules.items())
+
     def __str__(self) -> str:
         return (
             f"{self.name:<12} {self.seen} seen, {self.changed} changed"
+            + (f" ({self.ruled})" if self.rules else "")
             + (f"; {self.spared}" if self.spared else "")
             + (" (without the model)" if self.fallback else "")
         )  # fmt: skip
@@ -47,7 +55,7 @@ class StepReport:
         """JSON-ready."""
         return {
             "name": self.name, "seen": self.seen, "changed": self.changed, "ids": list(self.ids),
-            "skipped": dict(self.skipped), "fallback": self.fallback,
+            "skipped": dict(self.skipped), "rules": dict(self.rules), "fallback": self.fallback,
             "elapsed_ms": round(self.elapsed_ms, 3),
         }  # fmt: skip
 

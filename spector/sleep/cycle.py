@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
-from spector.sleep.night import DAY_MS, Night, Tools
+from spector.sleep.night import DAY_MS, RETIRED, Night, Tools
 from spector.sleep.state import SleepState
 from spector.sleep.steps import STEPS
 from spector.write import Unit, UnitWriter
@@ -24,6 +25,7 @@ Progress = Callable[[str, int, int | None], None]
 #: an interrupted cycle is given up after a day
 _STALE_MS: Final = DAY_MS
 _MOST_IDS: Final = 1000
+_ID: Final = re.compile(r"\d{6,}")
 #: mechanics of the files, which come first and last
 FIRST: Final = "seal"
 LAST: Final = "upkeep"
@@ -77,6 +79,7 @@ class _Tally:
     changed: int = 0
     ids: list[int] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
     fallback: bool = False
     started: float = field(default_factory=time.perf_counter)
 
@@ -86,14 +89,24 @@ class _Tally:
         self.changed += len(found)
         self.ids += found[: _MOST_IDS - len(self.ids)]
         self.skipped.update(unit.skipped)
+        if unit.what == RETIRED or unit.erases:
+            self.rules.update(
+                _rule(unit.reasons.get(each, unit.reason)) for each in found
+                if each not in unit.kinds
+            )
         self.fallback = self.fallback or unit.fallback
 
     def report(self) -> StepReport:
         return StepReport(
             name=self.name, seen=self.seen, changed=self.changed, ids=tuple(self.ids),
-            skipped=dict(self.skipped), fallback=self.fallback,
+            skipped=dict(self.skipped), rules=dict(self.rules), fallback=self.fallback,
             elapsed_ms=(time.perf_counter() - self.started) * 1000,
         )  # fmt: skip
+
+
+def _rule(reason: str) -> str:
+    """A reason without the memory that it names."""
+    return _ID.sub("another", reason)
 
 
 class Cycle:

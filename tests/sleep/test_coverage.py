@@ -97,3 +97,19 @@ def test_a_cycle_that_is_cut_while_it_gathers_makes_the_same_themes(originals: s
             seen.append([(theme.text, sources) for theme, sources in _themes(memory)])
     assert seen[0] == seen[1]
     assert len(seen[0]) >= 10
+
+
+@pytest.mark.parametrize(("text", "sentences"), [
+    ("The car cost 4.500 lira. It runs.", ["The car cost 4.500 lira.", "It runs."]),
+    ("We offered 12.8 million.", ["We offered 12.8 million."]),
+    ("Dr. Yıldız called. Gel!", ["Dr. Yıldız called.", "Gel!"]),
+    ("Prof. Dr. Ayla geldi mi? Evet.", ["Prof. Dr. Ayla geldi mi?", "Evet."]),
+    ("5. sınıfta okuyor. Saat 9.30'da.", ["5. sınıfta okuyor.", "Saat 9.30'da."]),
+    ("J. R. R. Tolkien wrote it... no. 7 is out", ["J. R. R. Tolkien wrote it...", "no. 7 is out"]),
+    ("Who, I? No. Not I. He.", ["Who, I?", "No.", "Not I.", "He."]),
+    ("one\n\ntwo", ["one", "two"]),
+    ("... !", []),
+    ("", []),
+])  # fmt: skip
+def test_a_theme_never_quotes_half_of_a_number_or_a_name(text: str, sentences: list[str]) -> None:
+    assert sentences_of(text) == sentences

@@ -397,3 +397,24 @@ def test_a_report_is_read_line_by_line(clock: ManualClock) -> None:
         assert "3 seen" in shown
         assert "reflect_undo(1) takes it back" in shown
         assert "reflect_undo" not in str(memory.reflect_undo(1))
+
+
+def test_a_report_says_by_which_rule_memories_rest(clock: ManualClock) -> None:
+    with asleep(clock=clock) as (memory, _):
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(30)])
+        pass_days(clock, 300)
+        step = memory.reflect("forget").step("forget")
+        assert step is not None
+        assert step.rules == {"faded": 10}
+        assert "10 changed (10 faded); 20 limit of a day" in str(step)
+        assert step.to_dict()["rules"] == {"faded": 10}
+
+
+def test_what_says_the_same_is_counted_without_its_twin(clock: ManualClock) -> None:
+    with asleep(clock=clock) as (memory, _):
+        for tag in ("x", "y"):
+            memory.remember("The blue kayak lies in Urla", tags=[tag])
+        pass_days(clock, 1)
+        step = memory.reflect("deduplicate").step("deduplicate")
+        assert step is not None
+        assert step.rules == {"says what another says": 1}

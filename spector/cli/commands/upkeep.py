@@ -90,14 +90,17 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
 def _show_steps(report: ReflectReport, console: Console) -> None:
     """What each step did, what a dry run proposes, and how it can be taken back."""
     rows = [
-        (each.name, each.seen, each.changed, each.spared)
+        [each.name, each.seen, each.changed, each.ruled, each.spared]
         for each in report.steps if each.did_something
     ]  # fmt: skip
+    columns = [Column("step"), Column("seen", right=True), Column("changed", right=True),
+               Column("to rest", flexible=True), Column("spared", flexible=True)]  # fmt: skip
+    if not any(each.rules for each in report.steps):
+        del columns[3]
+        for row in rows:
+            del row[3]
     if rows:
-        console.table(
-            [Column("step"), Column("seen", right=True), Column("changed", right=True),
-             Column("spared", flexible=True)], rows,
-        )  # fmt: skip
+        console.table(columns, rows)
     for each in report.proposals[:_MOST_PROPOSALS]:
         console.say(str(each))
     if len(report.proposals) > _MOST_PROPOSALS:

@@ -11,13 +11,23 @@ from spector.language.worth.density import content_density, says_little
 
 __all__ = ["extract_of", "sentences_of"]
 
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*[\"'”’)\]]*")
+#: ends of sentences; a full stop within a number, an ordinal, a name or an abbreviation is none
+_END: Final = re.compile(
+    r"(?:(?<!\b(?:mr|dr|ms|st|vs|av|sn|vb|vd|tl))(?<!\b(?:mrs|e\.g|i\.e|etc|örn|bkz))"
+    r"(?<!\bprof)(?<!\bdoç)(?<!\b(?-i:[A-HJ-ZÇĞİÖŞÜ]))(?!(?<=\bno)\.\s?\d)"
+    r"(?!(?<=\d)\.\s(?-i:[a-zçğıöşü]))\.(?=[\s\"'”’)\]]|$)|\.{2,}|[!?…])"
+    r"[.!?…]*[\"'”’)\]]*|\n+",
+    re.IGNORECASE,
+)
 _MOST: Final = 400
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, without what is empty."""
-    found = [each.group().strip() for each in _SENTENCE.finditer(text)]
+    """The sentences of a text, as they stand in it, without what is empty."""
+    found, start = [], 0
+    for end in (*(each.end() for each in _END.finditer(text)), len(text)):
+        found.append(text[start:end].strip())
+        start = end
     return [each for each in found if any(c.isalnum() for c in each)]
 
 
