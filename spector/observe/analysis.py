@@ -298,7 +298,9 @@ class Analyst:
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
             text, raw = self._rewritten(out, formed)
-        until = formed.valid_until_ms if self._is_all_plan(formed, message) else None
+        until = formed.valid_until_ms
+        if until is not None and (_states_now(reading) or not self._is_all_plan(formed, message)):
+            until = None
         given = message.fields.get("category")
         category = self._category(out.kind, formed.said, out.event_ms, reading)
         if formed.plan:
@@ -380,6 +382,14 @@ class Analyst:
         if says_who or self._config.entity_by == "mention":
             return Category.ENTITY
         return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
+
+
+def _states_now(reading: Reading) -> bool:
+    """Whether a text states what is so now, which does not end with a plan beside it."""
+    return any(
+        each.statement.modality == "asserted" and each.statement.tense == "present"
+        for each in reading.facts
+    )
 
 
 def _whole(text: str) -> Formed:

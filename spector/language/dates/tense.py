@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import re
 from typing import Final
 
@@ -34,6 +35,20 @@ _NOT_PAST: Final = frozenset(
 )
 
 
+#: what a plan was given another day by, and what stands before that day
+_SHIFT: Final = re.compile(
+    r"\b(?:moved|postponed|pushed|rescheduled|delayed|shifted|bumped|changed|deferred)\b"
+)
+_TO: Final = (" to", " until", " till", " for")
+_TURKISH_SHIFT: Final = re.compile(
+    r"\b(?:aldi|alindi|ertele\w*[dt]i|kaydi|kaydir\w*[dt]i|cek(?:ti|ildi)|tasin?di|at(?:ti|ildi))"
+    r"(?:m|k|lar|ler)?\b"
+)
+_DATIVE: Final = re.compile(r"[a-z]+'?y?[ae]\b")
+#: characters of a date that tell its case
+_NEAR: Final = 16
+
+
 class Tense(enum.Enum):
     PAST = "past"
     FUTURE = "future"
@@ -48,14 +63,24 @@ def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
     after = _ENDS.search(text, at)
     sentence = plain(text[start : after.start() if after else len(text)])
     words = _WORD.findall(sentence)
+    if _is_moved_to(plain(text[start:at]), plain(text[at : at + _NEAR]), sentence, turkish=turkish):
+        return Tense.FUTURE
     if turkish:
         return _turkish(words)
     if any(word in _FUTURE for word in words):
         return Tense.FUTURE
-    for word in words:
-        if word in _PAST or (word.endswith("ed") and len(word) > 4 and word not in ("need", "wed")):
+    for before, word in itertools.pairwise(("", *words)):
+        told = word.endswith("ed") and len(word) > 4 and word not in ("need", "wed")
+        if word in _PAST or (told and not before.endswith("ing")):  # "is getting married"
             return Tense.PAST
     return Tense.NONE
+
+
+def _is_moved_to(before: str, date: str, sentence: str, *, turkish: bool) -> bool:
+    """Whether a date is what something was moved to: "moved the wedding to October"."""
+    if turkish:
+        return bool(_DATIVE.match(date)) and bool(_TURKISH_SHIFT.search(sentence))
+    return before.rstrip().endswith(_TO) and bool(_SHIFT.search(before))
 
 
 def _turkish(words: list[str]) -> Tense:

@@ -35,6 +35,10 @@ _LEAST_WORDS: Final = 4
 _OPENING: Final = 3
 #: a sentence without a question mark asks only if it is short
 _MOST_WORDS_UNMARKED: Final = 14
+#: a Turkish verb of the first person, which makes a statement of what stands before a last word
+_TOLD_BY_ONESELF: Final = re.compile(
+    r"\w{2,}(?:[iu]yor(?:um|uz)|[dt][iu](?:m|k)|[ae]c[ae]g(?:im|iz))"
+)
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -148,6 +152,8 @@ def _ends_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) -> b
         words = words[:-1]
     if not verbs or len(words) < 2:
         return False
+    if any(map(_TOLD_BY_ONESELF.fullmatch, words[:-1])):
+        return False  # "İzmir'e taşınmayı düşünüyoruz belki yazın"
     last = words[-1]
     stems = {last, *(last.removesuffix(each) for each in lists["order_endings"])}
     return any(stem in verbs or f"{words[-2]} {stem}" in verbs for stem in stems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -22,6 +23,11 @@ Found = tuple[Meaning, int] | None
 _DOUBTFUL: Final = frozenset(("ocak", "ocag", "ekim", "aralik", "aralig", "kasim", "mart"))
 _COUNTED: Final = frozenset(
     "kisi tane adet lira tl euro dolar metre km kilo satir kelime kez kere puan yuzde".split()
+)
+#: "haftada bir", "ayda bir"
+_EACH: Final = re.compile(r"(?:gun|hafta|ay|yil|sene)[dt][ae]")
+_DAYS_OF_WEEKS: Final = re.compile(
+    r"(?:pazartesi|sali|carsamba|persembe|cuma|cumartesi|pazar)l[ae]r"
 )
 _DAY_WORDS: Final = ("gunu", "gununde", "gunune", "gunundeki", "gun")
 
@@ -227,9 +233,19 @@ def month_only(r: Reader, start: int) -> Found:
     return Meaning(grain="month", of_year=make), end
 
 
+def _comes_again(r: Reader, start: int) -> bool:
+    """Whether a day of the week is every such day: "her salı", "iki haftada bir salı",
+    "cumaları", "cumalar hariç"."""
+    before, two_before = r.text(start - 1), r.text(start - 2)
+    return (
+        before == "her" or (before == "bir" and _EACH.fullmatch(two_before) is not None)
+        or _DAYS_OF_WEEKS.match(r.text(start)) is not None
+    )
+
+
 def weekday(r: Reader, start: int) -> Found:
     named = weekday_at(r, start)
-    if named is None or r.text(start - 1) == "her":
+    if named is None or _comes_again(r, start):
         return None
     away = (named[0] - r.today.weekday()) % 7
     if away == 0:

@@ -13,7 +13,8 @@ from spector.language.words import analyse, is_stop
 from spector.process import keeps
 
 __all__ = [
-    "NOT", "SHIFTS", "TURNS", "Line", "content_of", "is_of_same", "is_past", "lines_of",
+    "NOT", "SHIFTS", "TURNS", "Line", "clauses_of", "content_of", "is_of_same", "is_past",
+    "lines_of",
 ]
 
 #: sentences of a text that are compared, words of a sentence, and words of a value
@@ -30,7 +31,8 @@ TURNS: Final = re.compile(
     r"|artik|simdi|bundan (?:sonra|boyle)|su an)\b"
 )
 _HEDGES: Final = re.compile(
-    r"\b(?:maybe|perhaps|might|may|would|could|should|if|unless|hope|wish|want(?:s|ed)? to|plan"
+    r"(?<!\bin )(?<!\bby )(?<!\bof )(?<!\bnext )(?<!\blast )(?<!\bsince )(?<!\buntil )\bmay\b"
+    r"(?! \d)|\b(?:maybe|perhaps|might|would|could|should|if|unless|hope|wish|want(?:s|ed)? to|plan"
     r"|planning|thinking|considering|almost|nearly|let'?s|used to|back then|belki|sanirim|galiba"
     r"|eger|keske|isti?yor\w*|planliyor\w*|dusunuyor\w*|eskiden)\b"
 )
@@ -42,13 +44,17 @@ _PASSIVE: Final = re.compile(r"\b(?:is|are|am|be|'s|'re)(?: not| n't| never)* \w
 NOT: Final = frozenset("not n't never no cannot dont doesnt isnt degil yok".split())
 SHIFTS: Final = re.compile(
     r"\b(?:(?:chang|mov|switch|lower|rais|reduc|increas|decreas|postpon|resched|renam|push|bump|cut"
-    r"|drop|bring|shift|delay|adjust|updat|upgrad|downgrad|extend|slip|cap|set)\w{0,6}|brought"
+    r"|drop|bring|shift|delay|adjust|updat|upgrad|downgrad|extend|slipp?|upp|cap|set)\w{0,6}|brought"
     r"|went (?:up|down)|gone (?:up|down)|(?:down|up) to|put (?:off|back))\b"
     r"|\b(?:degis|ertele|alin|kay|tasin|yuksel|dus|cik|indir|arttir|artir|azalt|cek)\w{0,8}[dt][iu]\w{0,3}\b"
 )
 _PROFESSIONS: Final = frozenset(
     "doctor dentist therapist boss manager coach teacher landlord".split()
 )
+
+
+#: where a clause of a sentence ends
+_CLAUSE: Final = re.compile(r"[,;]\s+|\s[-–—]\s|\s(?:and|but|so|ve|ama)\s", re.IGNORECASE)
 
 
 class Line(NamedTuple):
@@ -87,6 +93,21 @@ def lines_of(text: str) -> tuple[Line, ...]:
         content = frozenset(each for each in stems if not is_stop(each))
         out.append(Line(words, tuple(w.text for w in kept), tuple(w.raw for w in kept), stems,
                          content, folded, (sentence.start, sentence.end)))
+    return tuple(out)
+
+
+@keeps(256)
+def clauses_of(text: str) -> tuple[Line, ...]:
+    """The clauses of a text that lie in sentences which state something."""
+    whole = lines_of(text)
+    out: list[Line] = []
+    for line in whole:
+        start, end = line.span
+        at = start
+        for found in (*_CLAUSE.finditer(text, start, end), None):
+            stop = end if found is None else found.start()
+            out += lines_of(text[at:stop].strip(" ,;"))
+            at = end if found is None else found.end()
     return tuple(out)
 
 

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from spector.language.frames.pairs.corrections import MAY_CORRECT, is_corrected
 from spector.language.frames.pairs.lines import (
     NOT,
     SHIFTS,
     TURNS,
     Line,
+    clauses_of,
     content_of,
     is_of_same,
     is_past,
@@ -31,6 +33,8 @@ __all__ = ["Replacement", "replacement"]
 
 #: words of a value
 _VALUE: Final = 6
+#: words of a message whose clauses are read one by one: a long one tells of many things
+_SHORT: Final = 30
 _ALSO: Final = re.compile(
     r"\b(?:also|too|as well|another|besides|sometimes|both|ayrica|bazen|baska|bir de|da|de)\b"
 )
@@ -98,6 +102,37 @@ def replacement(old: str, new: str, *, many: bool = False, likeness: float = 0.0
         many: both state something that may have several values, so a changed word is no proof.
         likeness: cosine of the two texts.
     """
+    best = _by_sentences(old, new, many, likeness)
+    return best or _by_clauses(old, new, many, likeness)
+
+
+def _by_clauses(old: str, new: str, many: bool, likeness: float) -> Replacement | None:
+    """How a clause of a new text replaces a value: chat joins its sentences with commas."""
+    folded = plain(new)
+    if len(folded.split()) > _SHORT or not (
+        MAY_CORRECT.search(folded) or SHIFTS.search(folded)
+    ):
+        return None
+    clauses = clauses_of(new)
+    known = lines_of(old)
+    if len(clauses) > 1:
+        for after in clauses:
+            if _ALSO.search(after.folded):
+                continue
+            for before in known:
+                found = _replaced(before, after, many, likeness)
+                if found is not None:
+                    return found
+    if any(_ALSO.search(each.folded) for each in clauses):
+        return None
+    for before in known:
+        if is_corrected(before, clauses, folded):
+            return Replacement("said", 0.975, before.span, single=True)
+    return None
+
+
+def _by_sentences(old: str, new: str, many: bool, likeness: float) -> Replacement | None:
+    """How a sentence of a new text replaces a value of an old one."""
     best: Replacement | None = None
     folded = plain(old)
     denies = _DENIES.search(folded) is not None

@@ -18,7 +18,10 @@ _WEEKDAY: Final = re.compile(
 _CLOCK: Final = re.compile(
     r"\b\d{1,2}(?::\d{2})?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d{2}\b|\bsaat \d{1,2}"
 )
-_AMOUNT: Final = re.compile(r"(?:([$€£₺])\s*)?(\d[\d.,]*\d|\d)\s*([a-z%$€£₺]+)?")
+_AMOUNT: Final = re.compile(
+    r"(?:([$€£₺])\s*)?(\d[\d.,]*\d|\d)\s*((?:bin|milyon|milyar|thousand|million|billion|k)\b)?"
+    r"\s*([a-z%$€£₺]+)?"
+)
 #: what a verb of change gives, right behind it
 _TO_VALUE: Final = re.compile(
     r"\b(?:to|until|till|at) (?:the |about |only |just |next |this )?"
@@ -74,11 +77,19 @@ def values_of(folded: str) -> dict[str, set[str]]:
     if hours:
         out["hour"] = hours
     for found in _AMOUNT.finditer(_CLOCK.sub(" ", folded)):
-        unit = found[1] or found[3] or ""
+        unit = found[1] or _unit(found[4] or "")
         if unit and unit not in ("and", "or", "to", "in", "at", "on", "of"):
-            amount = normal_value(f"{found[2]} {unit}")
+            amount = normal_value(f"{found[2]} {found[3] or ''} {unit}".replace("  ", " "))
             out.setdefault(amount.rpartition(" ")[2], set()).add(amount)
     return out
+
+
+def _unit(word: str) -> str:
+    """A unit without its Turkish endings: "liraya"."""
+    return next((each for each in _LONG_UNITS if word.startswith(each)), word)
+
+
+_LONG_UNITS: Final = ("lira", "euro", "dolar", "dakika", "kilo", "saat", "hafta")
 
 
 def is_value(stem: str) -> bool:

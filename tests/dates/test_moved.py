@@ -1,0 +1,67 @@
+"""A day that something was moved to lies ahead, and a day that comes every week is no date.
+
+Damage without it: a wedding that was moved to October is noted for the last one; a message about a
+weekly appointment ends with its first. Guard: both, and what was so in the past, in two languages.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+import spector
+from spector.language.dates import dates_in
+from tests.fakes import FakeEmbedder
+
+DAY = date(2026, 6, 15)
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("Lena moved the wedding to October.", "2026-10"),
+        ("The launch was postponed to September.", "2026-09"),
+        ("my sister is getting married in september", "2026-09"),
+        ("We moved here in October.", "2025-10"),
+        ("Elif düğünü ekime aldı.", "2026-10"),
+        ("Sınav eylüle ertelendi.", "2026-09"),
+    ],
+)
+def test_a_month_that_something_was_moved_to_is_ahead(text: str, iso: str) -> None:
+    assert [each.iso for each in dates_in(text, DAY)] == [iso]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iki haftada bir salı görüşüyoruz",
+        "her gün toplantımız var, cumalar hariç",
+        "pazartesileri yüzmeye gidiyorum",
+        "ayda bir cuma buluşuyoruz",
+    ],
+)
+def test_a_day_of_every_week_is_no_date(text: str) -> None:
+    assert dates_in(text, DAY, turkish=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("34 yaşındayım, nisanda 35 olacağım", False),
+        ("My therapist is called Anouk, I'll see her tomorrow.", False),
+        ("Yarın dişçiye gidiyorum.", True),
+        ("I'm flying to Berlin tomorrow.", True),
+    ],
+)
+def test_what_is_so_now_does_not_end_with_a_plan_beside_it(text: str, ends: bool) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        unit = memory.observe(text, event_time="2026-06-15", dry_run=True).units[0]
+    assert (unit.valid_until is not None) == ends
+
+
+def test_an_aside_at_the_end_of_a_statement_is_no_order() -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        kept = memory.observe("İzmir'e taşınmayı düşünüyoruz belki yazın", dry_run=True)
+        assert kept.filter is None
+        assert memory.observe("bu maili kısalt", dry_run=True).filter == "request"
