@@ -65,6 +65,7 @@ _HOMES = {
     "spector.records.reports":
         "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
         " ReflectReport RepairReport SessionReport Skipped UserSummary",
+    "spector.records.sleep": "Proposal StepReport",
     "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",

@@ -348,6 +348,9 @@ from spector.records import (
     Procedure as Procedure,
 )
 from spector.records import (
+    Proposal as Proposal,
+)
+from spector.records import (
     Purged as Purged,
 )
 from spector.records import (
@@ -388,6 +391,9 @@ from spector.records import (
 )
 from spector.records import (
     Step as Step,
+)
+from spector.records import (
+    StepReport as StepReport,
 )
 from spector.records import (
     UserSummary as UserSummary,

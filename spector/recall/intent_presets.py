@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+from spector.config import Config
 from spector.errors import InvalidInputError, LLMError
 from spector.kernel.contract import MOST_WEIGHT, ScoringProfile, get_profile
 from spector.language.cues import PARAMS, Intent, Params, route_cue
@@ -17,7 +18,7 @@ from spector.layout import Category, Flag, TierCode
 from spector.providers import ChatModel, quoted
 from spector.recall.options import ParsedOptions
 from spector.records import Hit, HitList
-from spector.search.view import RecallRequest, within
+from spector.search.view import RecallRequest, with_rested, within
 
 __all__ = [
     "LEAST_HITS", "apply_intent", "apply_mode", "by_importance", "filled_up", "in_order_of",
@@ -64,7 +65,9 @@ def intent_in(
     return route_cue(cue).intent
 
 
-def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest:
+def apply_intent(
+    request: RecallRequest, intent: Intent | None, config: Config, now_ms: int
+) -> RecallRequest:
     """A recall with an intent's parameters; the same one for None.
 
     - ``include_superseded``: what is no longer so, or has ended, is among the answers.
@@ -74,8 +77,12 @@ def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest
 
     - a search looks up what is known for it (`spector.search.associations`).
 
-    Its limit is for callers, see `limit_of`; its sort, `in_order_of`.
+    Its limit is for callers, see `limit_of`; its sort, `in_order_of`. Where sleep makes dormant
+    what has ended, recalls that see what has ended, and those of an earlier time, see that too.
     """
+    ended = intent is not None and PARAMS[intent].include_superseded
+    if config.sleep.expiry_action == "dormant" and (ended or request.now_ms < now_ms):
+        request = with_rested(request, now_ms)
     if intent is None:
         return request
     params = PARAMS[intent]
@@ -84,7 +91,7 @@ def apply_intent(request: RecallRequest, intent: Intent | None) -> RecallRequest
         drop &= ~int(Flag.SUPERSEDED)
     return replace(
         request, drop_flags=drop, profile=_tuned(request.profile, intent, params), intent=intent,
-        ended=params.include_superseded,
+        ended=ended,
     )
 
 

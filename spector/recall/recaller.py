@@ -182,7 +182,7 @@ class Recaller:
             expand=self._config.association.expand if parsed.expand is None else parsed.expand,
             sorts=parsed.sorts,
         )
-        usual = apply_intent(request, intent)
+        usual = apply_intent(request, intent, self._config, self._clock.now_ms())
         request = apply_mode(usual, parsed)
         if mixes:
             notes = (*notes, _SEVERAL_USERS)

@@ -43,6 +43,38 @@ def test_the_more_is_due_the_more_important_an_episode_must_be() -> None:
         assert changed(memory.reflect("compress"), "compress") == 0, "each is judged once"
 
 
+def test_a_night_that_changes_nothing_has_judged_what_was_due() -> None:
+    with asleep() as (memory, clock):
+        low = memory.remember_many([f"gravel {n}" for n in range(25)], importance=0.2)
+        pass_days(clock, 3)
+        assert changed(memory.reflect("compress"), "compress") == 0
+        report = memory.reflect("compress")
+        assert (report.cycle, report.step("compress").skipped) == (0, {})  # type: ignore[union-attr]
+        set_importance(memory, low[0].id, 0.9)
+        high = memory.remember("slate", importance=0.42)
+        memory.remember_many([f"sand {n}" for n in range(24)], importance=0.2)
+        pass_days(clock, 3)
+        report = memory.reflect("compress")
+        assert report.step("compress").ids == (high.id,), "25 are due, not 50"  # type: ignore[union-attr]
+
+
+def test_what_became_dormant_by_its_end_is_seen_by_who_asks_for_its_time() -> None:
+    config = Config(sleep=SleepConfig(expiry_action="dormant"))
+    with asleep(config=config) as (memory, clock):
+        ended = memory.remember("paint the shed", valid_until="2026-01-05", user_id="u")
+        others = [memory.remember(text, valid_until=end, user_id="u") for text, end in
+                  (("paint the gate", "2026-03-05"), ("paint the bench", None))]  # fmt: skip
+        memory.retire(others)
+        pass_days(clock, 9)
+        memory.reflect("expire")
+        assert is_dormant(memory, ended.id)
+        assert not memory.recall("paint", user_id="u")
+        for asked in ({"as_of": "2026-01-04"}, {"intent": "temporal"},
+                      {"as_of": "2026-01-04", "where": {"user_id": "u"}}):  # fmt: skip
+            assert [hit.id for hit in memory.recall("paint", **asked)] == [ended.id], asked  # type: ignore[arg-type]
+        assert not memory.recall("paint", as_of="2026-01-06", user_id="u")
+
+
 def set_importance(memory: Memory, record_id: int, importance: float) -> None:
     memory.update(record_id, importance=importance)
 

@@ -57,6 +57,7 @@ from spector.search.view.request import (
     make_selection,
     pinned_request,
     until,
+    with_rested,
     within,
 )
 from spector.search.view.snapshot import (
@@ -118,6 +119,7 @@ __all__ = [
     "units_of",
     "until",
     "vectors_of",
+    "with_rested",
     "within",
     "wording_in",
 ]

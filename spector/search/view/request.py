@@ -21,10 +21,12 @@ from spector.kernel.contract import (
 )
 from spector.language.cues import Intent
 from spector.language.time import Span
+from spector.layout import Flag
 from spector.search.view.cue import NO_READING, Cue, Reading
 from spector.store.catalog import (
     LINKED_SQL,
     PINNED_SQL,
+    RESTED_SQL,
     SUPERSEDED_SQL,
     Scope,
     SqlFilter,
@@ -37,6 +39,7 @@ __all__ = [
     "Selection",
     "make_selection",
     "pinned_request",
+    "with_rested",
 ]  # fmt: skip
 
 _USUAL = AssociationConfig()
@@ -317,3 +320,18 @@ def until(selection: Selection, moment_ms: int | None) -> Selection:
     if moment_ms is None or (selection.max_ms is not None and selection.max_ms <= moment_ms):
         return selection
     return replace(selection, max_ms=moment_ms + 1)
+
+
+def with_rested(request: RecallRequest, now_ms: int) -> RecallRequest:
+    """The same recall, also of memories that became dormant because their validity had ended.
+
+    Args:
+        now_ms: the present, by which it must have ended.
+    """
+    where = request.selection.where
+    rested = RESTED_SQL if where is None else f"({where.sql}) AND {RESTED_SQL}"
+    params = (*(() if where is None else where.params), now_ms)
+    return replace(
+        request, selection=replace(request.selection, where=SqlFilter(rested, params)),
+        drop_flags=request.drop_flags & ~int(Flag.DORMANT),
+    )

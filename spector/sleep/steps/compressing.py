@@ -60,9 +60,10 @@ def compress(night: Night, cursor: int) -> Units:
         )
         spared = {}
     if sleep.compress_below != "keep":
+        spared = {}
         yield from _below(night, below)
-    elif spared:
-        yield Unit(skipped=spared)
+    if len(due):  # each is judged once, also in a night that changes nothing else
+        yield Unit(skipped=spared, state={"compressed_ms": night.started_ms}, judges=True)
     return {"compressed_ms": night.started_ms}
 
 

@@ -73,6 +73,8 @@ class Unit:
     users: Mapping[str, int] = field(default_factory=dict)
     #: memories of whose knowledge rows change; ``decide`` may fill it
     noted: Sequence[int] = ()
+    #: what was looked at is not looked at again: the state is kept though nothing else changes
+    judges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ class UnitWriter:
             changes = Changes() if unit.decide is None else unit.decide(reader, now_ms)
             if unit.alter is not None and unit.ids:
                 work.look(unit.alter)
-            if changes or work.ids or (unit.restates is not None and unit.decide is None):
+            restates = unit.restates is not None and unit.decide is None
+            if changes or work.ids or restates or unit.judges:
                 if cycle is not None:
                     ordinal = reader.last_ordinal(cycle) + 1
                     if note is not None:

@@ -24,6 +24,7 @@ __all__ = [
     "LINKED_SQL",
     "LINKS_SQL",
     "PINNED_SQL",
+    "RESTED_SQL",
     "SUPERSEDED_SQL",
     "TagParts",
     "has_ended",
@@ -53,6 +54,8 @@ def _flagged_sql(flag: Flag) -> str:
 
 SUPERSEDED_SQL: Final = _flagged_sql(Flag.SUPERSEDED)
 PINNED_SQL: Final = _flagged_sql(Flag.PINNED)
+#: a condition on ``record`` with a moment: not dormant, or its validity had ended by then
+RESTED_SQL: Final = f"(NOT {_flagged_sql(Flag.DORMANT)} OR valid_until_ms <= ?)"
 #: a condition on ``record``: a living memory supersedes it
 LINKED_SQL: Final = (
     "EXISTS (SELECT 1 FROM record_tag AS link"
