@@ -21,6 +21,7 @@ from spector.knowledge import (
     checked_part,
     fact_steps,
     folded,
+    held_fact,
     plan_fact,
     sentence,
 )
@@ -108,7 +109,7 @@ class Facts(Statements):
 
     def _known(self, fact: FactToAdd) -> bool:
         with self._read() as reader:
-            return bool(reader.facts(scope=fact.scope, fact_key=fact.key, holds=1))
+            return held_fact(reader, fact) is not None
 
     def _unchangeable(self, reader: KnowledgeReader, fact: FactToAdd) -> set[int]:
         present = reader.facts(

@@ -13,7 +13,14 @@ from spector.clock import from_ms
 from spector.errors import InvalidInputError
 from spector.facets.base import ids_of
 from spector.facets.completion import CompletingFacet
-from spector.knowledge import Changes, KnowledgeReader, checked_json, edge_row
+from spector.knowledge import (
+    LAYERS,
+    Changes,
+    KnowledgeReader,
+    checked_json,
+    edge_row,
+    layer_name,
+)
 from spector.knowledge.graph import (
     EdgeArrays,
     Registry,
@@ -27,7 +34,7 @@ from spector.knowledge.graph import (
 )
 from spector.process import verb
 from spector.records import Activation, Edge, Reached, RelationKind
-from spector.store.catalog import Row
+from spector.store.catalog import RecordLinks, Row
 from spector.write import Memories, Named
 
 __all__ = ["Graph"]
@@ -36,7 +43,6 @@ Direction = Literal["out", "in", "both"]
 #: a rank above this protects (UCMA), and above this many times the mean rank
 _TIMES_MEAN = 1.5
 _MOST_HOPS = 16
-_LAYERS: Mapping[str, str] = {"concept": "concepts", "statistic": "statistics"}
 
 
 class Graph(CompletingFacet):
@@ -46,6 +52,7 @@ class Graph(CompletingFacet):
         super().__init__(parts)
         #: (change counter, user -> ids and ranks)
         self._ranks: tuple[int, dict[str, tuple[list[int], list[float]]]] | None = None
+        self._links = RecordLinks(parts.store.catalog)
 
     # -- kinds --------------------------------------------------------------------------------
 
@@ -190,7 +197,7 @@ class Graph(CompletingFacet):
             rows = self._rows([node])  # their bytes are not needed
             if not rows:
                 self._parts.finder.find(node)
-            edges = StoreEdges(reader, self._rows, direction, kinds, known=rows)
+            edges = self._edges(reader, direction, kinds, rows)
             found = edges.leaving([node])
         unique = {(e.source, e.kind, e.target): e for _, e in found.get(node, ())}
         return [unique[key] for key in sorted(unique)]
@@ -208,7 +215,7 @@ class Graph(CompletingFacet):
         self._record(node)
         with self._read() as reader:
             return reach(
-                StoreEdges(reader, self._rows, direction, kinds), node,
+                self._edges(reader, direction, kinds), node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
                 min_weight=parse_number(min_weight, "min_weight", low=0.0, high=1.0),
                 limit=parse_integer(limit, "limit", low=1),
@@ -224,7 +231,7 @@ class Graph(CompletingFacet):
         self._record(end)
         with self._read() as reader:
             return best_path(
-                StoreEdges(reader, self._rows, "out", kinds), start, end,
+                self._edges(reader, "out", kinds), start, end,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
 
@@ -239,7 +246,7 @@ class Graph(CompletingFacet):
         self._record(node)
         with self._read() as reader:
             return levels(
-                StoreEdges(reader, self._rows, direction, kinds), node,
+                self._edges(reader, direction, kinds), node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
 
@@ -259,10 +266,11 @@ class Graph(CompletingFacet):
         start = ids_of(seeds, "seeds")
         for each in start:
             self._record(each)
+        wanted = self._layers_named(layers)
         least = parse_number(threshold, "threshold", low=1e-6, high=1.0)
         with self._read() as reader:
             found = activate(
-                StoreEdges(reader, self._rows, "both", None), start,
+                self._edges(reader, "both", None), start,
                 lambda ids: _layers(reader, ids),
                 decay=parse_number(decay, "decay", low=0.0, high=1.0),
                 threshold=least, hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
@@ -272,8 +280,18 @@ class Graph(CompletingFacet):
             found = Activation({**others, **found.layers})
         if layers is None:
             return found
-        wanted = {layers} if isinstance(layers, str) else set(layers)
         return Activation({name: each for name, each in found.items() if name in wanted})
+
+    def _layers_named(self, layers: Iterable[str] | None) -> set[str]:
+        """The layers of these names, also those of the brain; one that is not there is refused."""
+        named = [layers] if isinstance(layers, str) else layers or ()
+        wanted = {layer_name(each) for each in named}
+        known = ["episodes", *LAYERS.values(), *self._parts.layers]
+        for each in sorted(wanted - set(known)):
+            raise InvalidInputError(
+                f"there is no layer {each!r:.60}", hint=f"one of: {', '.join(known)}"
+            )
+        return wanted
 
     # -- centrality ---------------------------------------------------------------------------
 
@@ -343,6 +361,14 @@ class Graph(CompletingFacet):
         self._ranks = (now, out)
         return out
 
+    def _edges(
+        self, reader: KnowledgeReader, direction: str, kinds: Iterable[str] | None,
+        known: Mapping[int, Row] | None = None,
+    ) -> StoreEdges:
+        return StoreEdges(
+            reader, self._rows, direction, kinds, known=known, into=self._links.into
+        )
+
     def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:
         """Living memories among ids."""
         return self._parts.store.catalog.fetch(sorted(ids))
@@ -365,6 +391,6 @@ def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:
     asked = list(ids)
     sorts = reader.sorts(asked)
     return {
-        each: next((_LAYERS[sort] for sort in sorts.get(each, ()) if sort in _LAYERS), "episodes")
+        each: next((LAYERS[sort] for sort in sorts.get(each, ()) if sort in LAYERS), "episodes")
         for each in asked
     }  # fmt: skip

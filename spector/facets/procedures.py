@@ -26,6 +26,7 @@ from spector.knowledge import (
 from spector.layout import Category
 from spector.process import verb
 from spector.records import MemoryRecord, Procedure, Step
+from spector.session import Session
 from spector.write import Memories, Named, Prepared
 
 __all__ = ["Procedures"]
@@ -196,14 +197,19 @@ class Procedures(ItemFacet):
         return self._store(given, fields, old.id)
 
     @verb
-    def learn(self, episodes: Memories) -> Procedure | None:
+    def learn(self, episodes: Session | Memories) -> Procedure | None:
         """A draft of what a run of episodes with tools did; None unless it ended in success.
 
         Episodes count in the order of their time, attempts that failed are left out. A procedure
         of the same user that calls the same tools in the same order is returned as it is.
+
+        Args:
+            episodes: The episodes, or the session that lasting memories were stored in.
         """
         self._may_write()
         scope = self._scope(None, None)
+        if isinstance(episodes, Session):
+            episodes = self._of_session(episodes)
         records = self._evidence(episodes, scope, "episodes")
         records.sort(key=lambda each: (each.event_ms, each.id))
         with self._read() as reader:
@@ -232,6 +238,18 @@ class Procedures(ItemFacet):
             name=given.name, steps=given.steps, triggers=tagged, scope=given.scope,
             evidence=given.evidence,
         ), fields)  # fmt: skip
+
+    def _of_session(self, session: Session) -> list[int]:
+        """The living episodes of a session and of its user, with those of its agent only."""
+        known = {"session_id": session.id, "user_id": session.user_id, "agent_id": session.agent_id}
+        chosen = self._parts.listing.select(
+            {name: value for name, value in known.items() if value is not None}, "records"
+        )
+        return [
+            record.id for record, _ in self._parts.listing.records(chosen)
+            if record.user_id == session.user_id
+            and not self._parts.router[record.tier].volatile
+        ]  # fmt: skip
 
     def _refuse_immutable(self, memory: int) -> None:
         if self._record(memory).immutable:

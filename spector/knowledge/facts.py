@@ -18,7 +18,7 @@ from spector.language.words import fact_key, folded
 from spector.store.payloads import compact_json
 
 __all__ = [
-    "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction",
+    "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction", "held_fact",
     "is_single_valued", "plan_fact", "put_fact", "sentence",
 ]
 
@@ -112,9 +112,8 @@ def plan_fact(
             superseded.
     """
     changes = Changes()
-    known = [row for row in reader.facts(scope=fact.scope, fact_key=fact.key) if row["holds"]]
-    if known:
-        row = known[0]
+    row = held_fact(reader, fact)
+    if row is not None:
         sources = reader.sources([row["id"]]).get(row["id"], ())
         confirm_fact(changes, row, sources, fact.sources, now_ms=now_ms, step=step)
         return changes, row["id"]
@@ -135,6 +134,15 @@ def plan_fact(
         changes.supersedes[made] = tuple(gone)
     put_fact(changes, made, fact, now_ms=now_ms, step=step)
     return changes, made
+
+
+def held_fact(reader: KnowledgeReader, fact: FactToAdd) -> dict[str, Any] | None:
+    """The row of a fact that holds and says the same, also with other case and accents."""
+    known = reader.facts(scope=fact.scope, fact_key=fact.key, holds=1) or reader.facts(
+        scope=fact.scope, subject=folded(fact.subject), predicate=folded(fact.predicate),
+        object=folded(fact.object), holds=1,
+    )  # fmt: skip
+    return known[0] if known else None
 
 
 def put_fact(

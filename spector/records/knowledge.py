@@ -7,7 +7,7 @@ the typed part that makes it a fact or a procedure.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
@@ -133,6 +133,7 @@ class Step:
     """One step of a procedure."""
 
     description: str
+    _: KW_ONLY
     step_id: str | None = None
     action_type: Literal["llm_reasoning", "tool_call", "condition"] = "llm_reasoning"
     action: Mapping[str, Any] = field(default_factory=dict)

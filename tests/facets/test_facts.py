@@ -210,3 +210,13 @@ def test_a_store_without_knowledge_keeps_its_format(tmp_path: Path) -> None:
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
         assert "payload" not in tables
         assert db.execute("SELECT * FROM meta WHERE key = 'format_minor'").fetchall() == []
+
+
+def test_another_spelling_is_the_same_fact(memory: Memory) -> None:
+    said = memory.remember("José lives in Zürich", user_id="u")
+    first = memory.facts.add("José", "lives_in", "Zürich", source=said, confidence=0.6)
+    again = memory.facts.add("jose", "Lives_In", "ZURICH", user_id="u")
+    assert (again.id, again.subject, again.object) == (first.id, "José", "Zürich")
+    other = memory.remember("Jose is in Zurich", user_id="u")
+    assert memory.facts.add("Jose", "lives_in", "Zurich", source=other).confidence == 0.65
+    assert memory.facts.add("José", "lives_in", "Züri", user_id="u").id != first.id

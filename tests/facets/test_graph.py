@@ -151,3 +151,32 @@ def test_registered_kinds_stay(memory: Memory, tmp_path: Path) -> None:
         assert len(reader.graph.edges(a.id)) == 1
         with pytest.raises(StoreReadOnlyError):
             reader.graph.register("x")
+
+
+def test_links_of_records_are_seen_from_both_ends(memory: Memory) -> None:
+    old = memory.remember("The ferry leaves at six", user_id="u")
+    new = memory.remember("The ferry leaves at seven", user_id="u", supersedes=old)
+    assert [(e.source, e.target, e.kind) for e in memory.graph.edges(old)] == [
+        (new.id, old.id, "supersedes")
+    ]
+    assert memory.graph.edges(new, direction="in") == []
+    first = memory.remember("A crossing", user_id="u", parents=[new])
+    memory.graph.edges(new)  # what names a parent has been read; the next child is newer
+    second = memory.remember("Another crossing", user_id="u", parents=[new, first])
+    assert [e.source for e in memory.graph.edges(new, direction="in")] == [first.id, second.id]
+    assert memory.graph.edges(new, direction="out", kinds=["derived_from"]) == []
+    assert [e.id for e in memory.graph.neighbours(new, direction="in", hops=1)] == [
+        first.id, second.id
+    ]  # fmt: skip
+    memory.forget(second)
+    assert [e.source for e in memory.graph.edges(new, kinds=["derived_from"])] == [first.id]
+
+
+def test_layers_of_an_activation_have_the_names_of_the_brain_too(memory: Memory, abc: ABC) -> None:
+    a, b, _ = abc
+    found = memory.graph.activate(a, layers=["Hippocampus"])
+    assert list(found) == ["episodes"]
+    assert found["episodes"][0] == (b.id, 0.45)
+    assert list(memory.graph.activate(a, layers=["concepts"])) == []
+    with pytest.raises(InvalidInputError, match="no layer 'cortex'"):
+        memory.graph.activate(a, layers=["episodes", "cortex"])

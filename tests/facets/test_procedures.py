@@ -241,3 +241,26 @@ def test_a_run_that_succeeded_is_a_draft() -> None:
 )  # fmt: skip
 def test_a_run_without_success_teaches_nothing(run: list[dict[str, object]]) -> None:
     assert learned_procedure(list(enumerate(run)), "") is None
+
+
+def test_a_session_is_learned_from_like_its_episodes(memory: Memory) -> None:
+    def store(tool: str, **scopes: str) -> None:
+        memory.layers["episodes"].store(
+            f"called {tool}", episode={"tool": tool, "success": True}, **scopes
+        )
+
+    with memory.session("s", user_id="u", agent_id="a") as session:
+        assert memory.procedures.learn(session) is None
+        for tool in ("fetch", "parse"):
+            store(tool, user_id="u", agent_id="a", session_id="s")
+        store("foreign", user_id="v", agent_id="a", session_id="s")
+        store("later", user_id="u", agent_id="a", session_id="t")
+        made = memory.procedures.learn(session)
+    assert made is not None
+    assert made.status == "draft"
+    assert [each.description for each in made.steps] == ["fetch", "parse"]
+
+
+def test_all_of_a_step_but_its_description_is_named() -> None:
+    with pytest.raises(TypeError):
+        Step("build", "b")  # type: ignore[misc]

@@ -29,15 +29,19 @@ class StoreEdges:
         direction: ``out``, ``in`` or ``both``.
         kinds: names of kinds, also inverse ones; None for all.
         known: rows that need not be looked up.
+        into: finds the record links that lead to memories; without it only those that memories
+            hold themselves are seen.
     """
 
     def __init__(
         self, reader: KnowledgeReader, rows_of: Callable[[Collection[int]], Mapping[int, Row]],
         direction: str, kinds: Iterable[str] | None, known: Mapping[int, Row] | None = None,
+        into: Callable[[Collection[int]], list[tuple[int, int, str]]] | None = None,
     ) -> None:
         self._reader = reader
         self._rows = rows_of
         self._known = known or {}
+        self._into = into
         registry, self._symmetric = _registry(tuple(reader.kinds()))
         self._ways = registry.names(kinds)
         self._direction = direction
@@ -67,8 +71,8 @@ class StoreEdges:
 
     def _links(self, ids: Collection[int]) -> list[Edge]:
         """``supersedes`` and ``derived_from`` edges that records hold themselves."""
-        wanted = {"supersedes", "derived_from"}
-        if self._ways is not None and not wanted & set(self._ways):
+        ways = {kind: self._way(kind) for kind in ("supersedes", "derived_from")}
+        if not any(ways.values()):
             return []
         rows = self._known if self._known.keys() == set(ids) else self._rows(ids)
         pairs = [
@@ -79,15 +83,19 @@ class StoreEdges:
             )
             for other in others
         ]  # fmt: skip
+        if self._into is not None and {"in", "both"} & set(ways.values()):
+            pairs = list(dict.fromkeys([*pairs, *self._into(rows)]))
         if not pairs:
             return []
-        others = {other for _, other, _ in pairs} - set(rows)
+        others = {each for pair in pairs for each in pair[:2]} - set(rows)
         living = {**rows, **self._rows(others)}
         return [
             Edge(
-                source=newer, target=older, kind=kind, created_at=from_ms(rows[newer].recorded_ms),
+                source=newer, target=older, kind=kind,
+                created_at=from_ms(living[newer].recorded_ms),
                 origin="parents" if kind == "derived_from" else "supersedes",
             )
             for newer, older, kind in pairs
-            if older in living and living[older].user_id == rows[newer].user_id
+            if ways[kind] and newer in living and older in living
+            and living[older].user_id == living[newer].user_id
         ]  # fmt: skip

@@ -12,7 +12,6 @@ PARTITIONS; it is absent when nothing is due.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Collection, Iterable
@@ -25,7 +24,7 @@ from spector.kernel import crc32c_rows
 from spector.layout import HEADER_BYTES, Flag, headers_of
 from spector.messages import counted
 from spector.records import Purged
-from spector.store.catalog import CATALOG_NAME
+from spector.store.catalog import CATALOG_NAME, parents_after
 from spector.store.core import Store
 from spector.store.partitions import record_ids, wrong_checksums
 from spector.store.sqlite import truncate_log, vacuum
@@ -234,15 +233,8 @@ def derived_from(store: Store, erased: set[int]) -> tuple[int, ...]:
         return ()
     children: dict[int, list[int]] = {}
     with store.catalog.reading() as db:
-        sql = "SELECT id, parents FROM content WHERE parents IS NOT NULL"
-        for record_id, parents in db.execute(sql):
-            try:
-                found_parents = json.loads(parents)
-            except (ValueError, RecursionError):  # damage, which check reports
-                continue
-            for parent in found_parents if isinstance(found_parents, list) else ():
-                if isinstance(parent, int):
-                    children.setdefault(parent, []).append(record_id)
+        for record_id, parent in parents_after(db):
+            children.setdefault(parent, []).append(record_id)
     found: set[int] = set()
     waiting = list(erased)
     while waiting:

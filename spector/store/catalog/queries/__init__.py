@@ -11,6 +11,7 @@ from spector.store.catalog.queries.counts import (
     strengths_of,
 )
 from spector.store.catalog.queries.filters import WITHOUT_USER, SqlFilter, compile_where
+from spector.store.catalog.queries.parents import RecordLinks, parents_after
 from spector.store.catalog.queries.places import (
     labels_after,
     labels_of,
@@ -50,6 +51,7 @@ __all__ = [
     "SCOPES",
     "SUPERSEDED_SQL",
     "WITHOUT_USER",
+    "RecordLinks",
     "Scope",
     "SqlFilter",
     "compile_where",
@@ -66,6 +68,7 @@ __all__ = [
     "members",
     "newer_than",
     "outermost_users",
+    "parents_after",
     "ring_of",
     "slots_of",
     "split_reserved_tags",
