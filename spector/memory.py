@@ -57,6 +57,8 @@ class Memory(Verbs):
         self.path, self.dim = parts.path, parts.dim
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = parts.daemon
+        for store in parts.router.stores():
+            store.catalog.attachments.serve(self)
         at_exit(self, lambda memory: memory._parts.lifetime.end(memory))
 
     @verb
@@ -87,6 +89,9 @@ class Memory(Verbs):
                 versions stay, all else is as given or its default. 1 to 512 bytes, as they are.
             expires_in, expires_at, refresh: seconds, or a time, after which no read returns it and
                 upkeep erases it; with ``refresh`` each recall begins ``expires_in`` anew.
+            attachment: bytes, or a JSON value (tuples come back as lists), of up to
+                ``Config.max_attachment_bytes``. It goes wherever its memory goes, is neither
+                embedded nor searched, and read by ``record.attachment()`` alone.
             aliases: up to 32 names of what it is about. A cue that is little more than one of them
                 (a typo is allowed in longer names) finds it first. Kept as ``metadata["aliases"]``.
 
@@ -112,8 +117,8 @@ class Memory(Verbs):
         The old version counts as never having been, for recalls as of an earlier time as well. For
         what was true and is no longer, use ``remember(..., supersedes=id)``. A new text is embedded
         again; the old one is gone from recall at once and from the files after :meth:`compact`.
-        None clears metadata, aliases, a bound or an end; new metadata keep the aliases. The
-        end of what a memory supersedes follows its ``event_time`` or ``valid_from``.
+        None clears metadata, aliases, an attachment, a bound or an end; new metadata keep the
+        aliases. The end of what a memory supersedes follows its ``event_time`` or ``valid_from``.
 
         Args:
             key, namespace: of the memory, in place of ``target``; a key moves along.

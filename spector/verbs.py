@@ -277,6 +277,12 @@ class Verbs(Faceted):
         most = items if limit is None else parse_integer(limit, "limit", 1)
         return self._parts.recaller.hot(most, user_id, agent_id, session_id)
 
+    @verb
+    def _attached_to(self, record: MemoryRecord) -> Any:
+        """What `record.attachment` reads."""
+        self._parts.access.ensure()
+        return self._parts.finder.attached_to(record)
+
     def _foreseen(self, recall: ContextArguments) -> ContextArguments:
         """Arguments of a context, with the outcomes to be expected of what is perceived."""
         given: Any = recall.get("knowledge", False)

@@ -110,8 +110,13 @@ def deeds(
     yield "learnings.validate", lambda: memory.learnings.validate(ids["learn"], True)
     yield "remember by key", lambda: remember("keyone", key="k", namespace=("a", "b"))
     yield "replace by key", lambda: remember("keytwo", key="k", namespace=("a", "b"))
+    yield "attach", lambda: remember(
+        "keytwo", key="k", namespace=("a", "b"), attachment=b"\0attached" * 40
+    )
     yield "forget by key", lambda: memory.forget(key="k", namespace=("a", "b"), user_id="u")
-    yield "remember by key again", lambda: remember("keynew", key="k", namespace=("a", "b"))
+    yield "remember by key again", lambda: remember(
+        "keynew", key="k", namespace=("a", "b"), attachment={"said": "attachednew"}
+    )
     yield "graph.unlink", lambda: memory.graph.unlink(ids["knowone"], ids["knowtwo"], "mentors")
     yield "facts.forget", lambda: memory.facts.forget(ids["fact Paris"])
     yield "forget a source", lambda: memory.forget(ids["knowtwo"])

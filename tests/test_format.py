@@ -235,7 +235,7 @@ def test_the_page_describes_the_tables_of_knowledge() -> None:
         }
     kept = next(each for each in PAYLOAD_TABLES if each.name == "entry")
     assert {c.name for c in kept.columns if c.optional} == {
-        "record_key", "expires_ms", "refresh_ms"
+        "record_key", "expires_ms", "refresh_ms", "attached_bytes"
     }
     assert f"raises `format_minor` to {ENTRY_MINOR};" in PAGE
     optional = {c.name for each in ours for c in each.columns if c.optional}

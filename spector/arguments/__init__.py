@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.arguments.attachments import parse_attachment
 from spector.arguments.keys import parse_key, parse_namespace, parse_prefix
 from spector.arguments.memories import (
     SCOPES,
@@ -74,6 +75,7 @@ __all__ = [
     "parse_aliases",
     "parse_always",
     "parse_as_of",
+    "parse_attachment",
     "parse_budget",
     "parse_callback",
     "parse_choice",

@@ -78,6 +78,8 @@ class Config:
     max_tag_bytes: int = 256
     #: metadata of a memory, as JSON
     max_metadata_bytes: int = 64 * 1024
+    #: attachment of a memory: its bytes, or its JSON
+    max_attachment_bytes: int = 4 * 1024 * 1024
     #: longest user, agent or session id
     max_scope_bytes: int = 256
     #: parents of a memory

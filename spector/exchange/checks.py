@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -32,6 +33,13 @@ def _is_instant(value: Any) -> bool:
     return True
 
 
+def _is_base64(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and base64.b64decode(value, validate=True) is not None
+    except ValueError:
+        return False
+
+
 #: key -> its check, for keys that ``remember`` does not take and would not check
 CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "vector": (lambda v: isinstance(v, list), "a list of numbers"),
@@ -49,6 +57,7 @@ CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "access_count": (lambda v: _is_count(v, 0xFFFF_FFFF), "an integer from 0 on"),
     "refresh_s": (lambda v: _is_number(v, 1e-3, 1e11), "a number of seconds"),
     "revision": (lambda v: _is_count(v, (1 << 53) - 1) and v > 0, "an integer from 1 on"),
+    "attachment_base64": (_is_base64, "the bytes in base64"),
     "own_until": (_is_instant, "a time like 2026-05-04T17:30:00Z, or null"),
     "last_access": (_is_instant, "a time like 2026-05-04T17:30:00Z"),
     "flags": (

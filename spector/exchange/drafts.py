@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable
 from datetime import datetime, tzinfo
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from spector.clock import from_ms, to_ms
 from spector.exchange.checks import LINKS
-from spector.exchange.lines import ARGUMENTS, Line
+from spector.exchange.lines import ARGUMENTS, ATTACHED, Line
 from spector.layout import Flag, TierCode
 from spector.store.catalog import join_reserved_tags, split_reserved_tags
 from spector.store.payloads import TIER_OF_SORT
@@ -81,6 +82,8 @@ def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:
 def _arguments(entry: dict[str, Any], id_of: Callable[[int], int | None]) -> dict[str, Any]:
     """The arguments of ``remember`` in a line; ids of other memories become their new ids."""
     out = {name: entry[name] for name in (*ARGUMENTS, "content") if entry.get(name) is not None}
+    if entry.get(ATTACHED) is not None:
+        out["attachment"] = base64.b64decode(entry[ATTACHED])
     for name in LINKS:
         others = [new for i in entry.get(name) or () if (new := id_of(i)) is not None]
         if others:

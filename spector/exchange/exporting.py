@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError
-from spector.exchange.lines import KNOWN
+from spector.exchange.lines import ATTACHED, KNOWN
 from spector.exchange.vectors import Vectors
 from spector.knowledge import KnowledgeReader
 from spector.knowledge.exchange import KnowledgeLines
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.store.files import Bytes, write_lines
-from spector.store.payloads import one_moment
+from spector.store.payloads import Connection, attachment_of, one_moment
 from spector.tiers import TierRouter
 
 __all__ = ["Export"]
@@ -25,6 +25,8 @@ Progress = Callable[[int, int | None], None]
 #: memories whose knowledge is read in one moment
 _CHUNK: Final = 256
 _BATCH: Final = 512
+#: bytes of attachments from which no more memories are read with them
+_MOST_ATTACHED: Final = 16 << 20
 
 
 class Export:
@@ -73,13 +75,13 @@ class Export:
     ) -> Iterator[tuple[dict[str, Any], bool]]:
         """Lines, and whether each is a memory."""
         left = iter(records)
-        while chunk := list(islice(left, _CHUNK)):
+        while chunk := _next_of(left):
             first, keys = self._read(chunk)
             yield from ((line, False) for line in first)
             for record, image in chunk:
                 if record.id in keys:
                     yield {**self._line(record, image), **keys[record.id]}, True
-        with self._reading() as reader:
+        with self._reading() as (_, reader):
             last = list(self._knowledge.after(reader)) if reader.holds_any else []
         yield from ((line, False) for line in last)
 
@@ -91,13 +93,13 @@ class Export:
         return out
 
     @managed
-    def _reading(self) -> Iterator[KnowledgeReader]:
+    def _reading(self) -> Iterator[tuple[Connection, KnowledgeReader]]:
         """What the store knows, in one moment."""
         catalog = self._store.catalog
         with catalog.reading() as db, contextlib.ExitStack() as stack:
             if not catalog.in_memory:  # where nothing else runs on the connection meanwhile
                 stack.enter_context(one_moment(db))
-            yield KnowledgeReader(db, catalog.path)
+            yield db, KnowledgeReader(db, catalog.path)
 
     def _read(
         self, chunk: list[tuple[MemoryRecord, Bytes]]
@@ -107,7 +109,7 @@ class Export:
             record.id for record, _ in chunk
             if self._router[record.tier].store is not self._store
         ]
-        with self._reading() as reader:
+        with self._reading() as (db, reader):
             living = reader.living(
                 [record.id for record, _ in chunk if record.id not in elsewhere]
             )
@@ -116,8 +118,29 @@ class Export:
                 # the walk has proved them; only the search by their keys is led astray
                 hidden = [record.id for record, _ in chunk if record.id not in living]
                 keys |= {each: {} for each in hidden if each not in elsewhere}
+            for record, _ in chunk:
+                if record.attachment_bytes is not None and record.id in keys:
+                    self._attach(db, record, keys)
             first = self._knowledge.before(reader, keys)
         return first, keys | {each: {} for each in elsewhere}
+
+    def _attach(
+        self, db: Connection, record: MemoryRecord, keys: dict[int, dict[str, Any]]
+    ) -> None:
+        """Add what is attached to a memory to the keys of its line."""
+        try:
+            found = attachment_of(db, record.id, self._store.catalog.path)
+        except CatalogCorruptError:
+            if self._damaged is None:
+                raise
+            self._damaged.append(record.id)
+            del keys[record.id]
+            return
+        if found is not None and found.form == "json":
+            keys[record.id] = {**keys[record.id], "attachment": found.value}
+        elif found is not None:
+            text = base64.b64encode(found.data).decode()
+            keys[record.id] = {**keys[record.id], ATTACHED: text}
 
     def _keys(self, reader: KnowledgeReader, ids: list[int]) -> dict[int, dict[str, Any]]:
         """Keys of memories by id, without those whose knowledge is damaged."""
@@ -135,3 +158,17 @@ class Export:
             except CatalogCorruptError:
                 self._damaged.append(each)
         return out
+
+
+def _next_of(
+    records: Iterator[tuple[MemoryRecord, Bytes]]
+) -> list[tuple[MemoryRecord, Bytes]]:
+    """The next memories, with no more attachments than there is room for."""
+    out: list[tuple[MemoryRecord, Bytes]] = []
+    weight = 0
+    for each in records:
+        out.append(each)
+        weight += each[0].attachment_bytes or 0
+        if len(out) == _CHUNK or weight > _MOST_ATTACHED:
+            break
+    return out

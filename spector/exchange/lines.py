@@ -14,26 +14,31 @@ from spector.exchange.vectors import Vectors
 from spector.knowledge.exchange import ITEM_KEY, MEMORY_KEYS, Knowledge, parse_item, parse_memory
 from spector.store.files import read_lines
 
-__all__ = ["ARGUMENTS", "KNOWN", "Batch", "Change", "Line", "batches"]
+__all__ = ["ARGUMENTS", "ATTACHED", "KNOWN", "Batch", "Change", "Line", "batches"]
 
 #: keys that `remember` takes
 ARGUMENTS: Final = (
     "text", "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from",
     "valid_until", "metadata", "session_id", "agent_id", "user_id", "source", "confidence",
     "category", "modality", "role", "vector", "key", "namespace",
-    "expires_at",
+    "expires_at", "attachment",
 )
+#: key of an attachment that is bytes
+ATTACHED: Final = "attachment_base64"
 _RESTORED: Final = (
     "stability_days", "utility", "access_count", "last_access", "flags", "revision",
     "refresh_s",
 )
 KNOWN: Final = frozenset(
     (*ARGUMENTS, *_RESTORED, "id", *LINKS, "superseded_by", "own_until", "recorded_at", "content",
-     "vector_model", *MEMORY_KEYS)
+     "vector_model", ATTACHED, *MEMORY_KEYS)
 )
 _KNOWLEDGE: Final = frozenset(MEMORY_KEYS)
 #: keys of `MemoryRecord.to_dict` that repeat what a payload says
 _REPEATED: Final = frozenset({"details"})
+
+#: characters of lines from which a batch takes no more
+_MOST_CHARS: Final = 32 << 20
 
 #: from the dictionary of a line to the one to import; None leaves the line out
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -49,6 +54,8 @@ class Line:
     #: as the caller changed it
     given: dict[str, Any]
     knowledge: Knowledge | None
+    #: characters of it
+    length: int = 0
 
     @property
     def sorts(self) -> frozenset[str]:
@@ -69,6 +76,7 @@ class Batch:
     memories: list[Line] = field(default_factory=list)
     #: number of the line, and what it says
     items: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    _length: int = 0
     _ids: set[int] = field(default_factory=set)
     _identities: set[tuple[Any, ...]] = field(default_factory=set)
 
@@ -83,7 +91,7 @@ class Batch:
 
     def takes(self, line: Line, most: int) -> bool:
         """Whether the line may be of this batch: it refers to none of it, and repeats none."""
-        if self.items or len(self.memories) == most:
+        if self.items or len(self.memories) == most or self._length > _MOST_CHARS:
             return False
         identity = None if line.knowledge is None else line.knowledge.identity(line.user)
         return identity not in self._identities and all(
@@ -92,6 +100,7 @@ class Batch:
 
     def add(self, line: Line) -> None:
         self.memories.append(line)
+        self._length += line.length
         if "id" in line.entry:
             self._ids.add(line.entry["id"])
         identity = None if line.knowledge is None else line.knowledge.identity(line.user)
@@ -126,7 +135,7 @@ def batches(
                     batch = Batch()
                 batch.items.append((number, _checked(parse_item, entry, f"{path} line {number}")))
                 continue
-            line = _line(path, number, entry, vectors, change, seen)
+            line = _line(path, number, entry, vectors, change, seen, len(text))
             if line is None or (accepts is not None and not accepts(line.sorts)):
                 continue
             left -= 1
@@ -147,7 +156,7 @@ def batches(
 
 def _line(
     path: str, number: int, entry: dict[str, Any], vectors: Vectors, change: Change | None,
-    seen: set[int],
+    seen: set[int], length: int,
 ) -> Line | None:
     where = f"{path} line {number}"
     if entry.get("vector") is not None and not vectors.accepts(entry, where):
@@ -157,7 +166,7 @@ def _line(
         knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
     _refuse_unknown(entry, knowledge, seen, where)
     given = entry if change is None else change(dict(entry))
-    return None if given is None else Line(number, entry, given, knowledge)
+    return None if given is None else Line(number, entry, given, knowledge, length)
 
 
 def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], where: str) -> Any:

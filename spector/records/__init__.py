@@ -7,6 +7,8 @@ from spector.records.decision import Decision
 from spector.records.details import (
     KEY_BYTES,
     NAMESPACE_END,
+    Attached,
+    AttachmentReader,
     Details,
     Note,
     details_of,
@@ -98,6 +100,8 @@ __all__ = [
     "SUB_TIERS",
     "Activation",
     "Assessment",
+    "Attached",
+    "AttachmentReader",
     "BackupReport",
     "CheckReport",
     "CompactionReport",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from spector.clock import from_ms, to_ms
-from spector.errors import InvalidInputError
+from spector.errors import InvalidInputError, StoreClosedError
 from spector.layout import Category, Flag
 from spector.records.fading import DualStrength, dual_strength, retention_at
 from spector.records.subtiers import sub_tier_of
 
 __all__ = [
-    "KEY_BYTES", "NAMESPACE_END", "Described", "Details", "Note", "details_of", "note_of",
-    "notes_of", "source_of_role", "with_entry", "without_notes",
+    "KEY_BYTES", "NAMESPACE_END", "Attached", "AttachmentReader", "Described", "Details", "Note",
+    "details_of", "note_of", "notes_of", "source_of_role", "with_entry", "without_notes",
 ]
 
 #: stands behind each label of a stored namespace, and in none
@@ -64,6 +66,50 @@ def without_notes(text: str, notes: Iterable[Note]) -> str:
     return "".join((*pieces, text[done:]))
 
 
+class Attached(NamedTuple):
+    """An attachment as it is stored: its form is "json" (UTF-8) or "bytes"."""
+
+    form: str
+    data: bytes
+
+    @property
+    def value(self) -> Any:
+        """What was attached; tuples have become lists."""
+        return json.loads(self.data) if self.form == "json" else self.data
+
+
+class AttachmentReader:
+    """Lets records read attachments from the memory that returned them, and does not keep it."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self) -> None:
+        self._memory: weakref.ref[Any] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy in another process reads nothing
+        return AttachmentReader, ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def serve(self, memory: object) -> None:
+        """Read from a memory from now on."""
+        self._memory = weakref.ref(memory)
+
+    def read(self, record: Any) -> Any:
+        """What is attached to the memory of a record now."""
+        memory = None if self._memory is None else self._memory()
+        if memory is None:
+            raise StoreClosedError(
+                f"the memory that returned record {record.id} is closed",
+                hint="open the store again, and get the record anew",
+            )
+        return memory._attached_to(record)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
     """What few memories have; a record without any has the defaults."""
@@ -81,6 +127,8 @@ class Details:
     revision: int = 0
     expires_ms: int | None = None
     refresh_ms: int | None = None
+    attached_bytes: int | None = None
+    reader: AttachmentReader | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it, without what is at its default, and what a record itself says."""
@@ -94,17 +142,21 @@ class Details:
 
 _NONE: Final = Details()
 #: what comes of the entry of a memory
-_OF_ENTRY: Final = ("key", "namespace", "revision", "expires_ms", "refresh_ms")
+_OF_ENTRY: Final = (
+    "key", "namespace", "revision", "expires_ms", "refresh_ms", "attached_bytes", "reader",
+)
 
 
 def details_of(
-    payloads: Mapping[str, Mapping[str, Any]], entry: Mapping[str, Any] | None = None
+    payloads: Mapping[str, Mapping[str, Any]], entry: Mapping[str, Any] | None = None,
+    reader: AttachmentReader | None = None,
 ) -> Details | None:
     """The details of a memory with these payloads; None where they say nothing.
 
     Args:
         payloads: sort -> fields; "fact" for a fact.
         entry: its key, where it has one.
+        reader: reads what is attached to it.
     """
     observed, episode = payloads.get("observed", {}), payloads.get("episode", {})
     made = Details(
@@ -116,11 +168,14 @@ def details_of(
         raw=observed.get("raw"),
     )  # fmt: skip
     if entry is not None:
-        made = with_entry(made, entry)
+        made = with_entry(made, entry, reader)
     return None if made == _NONE else made
 
 
-def with_entry(details: Details | None, entry: Mapping[str, Any] | None) -> Details:
+def with_entry(
+    details: Details | None, entry: Mapping[str, Any] | None,
+    reader: AttachmentReader | None = None,
+) -> Details:
     """Details with what the entry of a memory says of it."""
     kept = _NONE if details is None else details
     if entry is None:
@@ -129,6 +184,8 @@ def with_entry(details: Details | None, entry: Mapping[str, Any] | None) -> Deta
     return replace(
         kept, key=key, namespace=labels, revision=0 if key is None else entry["revision"],
         expires_ms=entry["expires_ms"], refresh_ms=entry["refresh_ms"],
+        attached_bytes=entry["attached_bytes"],
+        reader=None if entry["attached_bytes"] is None else reader,
     )
 
 
@@ -192,6 +249,27 @@ class Described:
         """When no read returns it any more; None for most. See ``remember(expires_in=)``."""
         end_ms = None if self.details is None else self.details.expires_ms
         return None if end_ms is None else from_ms(end_ms)
+
+    @property
+    def attachment_bytes(self) -> int | None:
+        """How large its attachment is, JSON as it is kept; None without one. Nothing is read."""
+        return None if self.details is None else self.details.attached_bytes
+
+    def attachment(self) -> Any:
+        """What is attached to it, see ``remember(attachment=)``; None where nothing is.
+
+        It is read now, from the store: bytes, or a JSON value whose tuples have become lists. One
+        that was replaced since is the new one.
+
+        Raises:
+            UnknownRecordError: the memory has been forgotten, has expired, or is another user's.
+            StoreClosedError: the memory that returned the record is closed.
+            CatalogCorruptError: it is not what was written.
+        """
+        details = self.details
+        if details is None or details.attached_bytes is None:
+            return None
+        return (details.reader or AttachmentReader()).read(self)
 
     @property
     def payload(self) -> str | None:

@@ -17,7 +17,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
 from spector.store.core import Store, complete_records, current_image, header_of, to_record
 from spector.store.erasure import awaits_erasure
-from spector.store.payloads import KeyPath, entry_at, has_expired
+from spector.store.payloads import KeyPath, attachment_of, entry_at, has_expired
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 
@@ -103,6 +103,21 @@ class Finder:
     def get_within(self, record_id: int, scope: Scope) -> MemoryRecord:
         """The same, whose links name no living memory outside of the scope."""
         return self.within(self.get(record_id, scope), scope)
+
+    def attached_to(self, record: MemoryRecord) -> Any:
+        """What is attached now to the memory of a record; None for nothing.
+
+        Raises:
+            UnknownRecordError: it is not there, or another user's by now.
+        """
+        for store in self._router.stores():
+            store.view()  # a reader follows the writer here
+        store, row = self.find(record.id)
+        if row.user_id != record.user_id:
+            raise unknown(record.id)
+        with store.catalog.reading() as db:
+            found = attachment_of(db, record.id, store.catalog.path)
+        return None if found is None else found.value
 
     def history(self, record_id: int, scope: Scope) -> list[MemoryRecord]:
         """A record with all that it supersedes and that supersedes it, by ascending id."""

@@ -48,7 +48,7 @@ from spector.write.drafts import (
 )
 from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
-from spector.write.replacing import Beside, Ties, ties_of
+from spector.write.replacing import Beside, Ties, attach, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
 from spector.write.speakers import (
@@ -70,7 +70,9 @@ _CHANGEABLE: Final = (
 #: changes after which the speaker may be another
 _SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
 #: fields that a record keeps elsewhere, or not at all
-_ELSEWHERE: Final = frozenset({"vector", "aliases", "key", "namespace", *ENDING})
+_ELSEWHERE: Final = frozenset(
+    {"vector", "aliases", "key", "namespace", "attachment", *ENDING}
+)
 _CHANGE: Final = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
 #: how a memory gets another scope, for callers who took the guard for a change
 _MOVE: Final = (
@@ -280,10 +282,11 @@ class Updater:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
                 ties.apply(tx, self._writer.claim_ids, self._parts)
-                _follow(tx, after, ends)
+                had, attached = attach(tx, record_id, draft, changes)
+                _follow(tx, after, {**(ends or {}), **attached} or None)
                 if more is not None:
                     more.apply(tx, store, self._writer.claim_ids, self._parts)
-                if words_of_row(row) != words_of_row(after):
+                if had or words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self._parts.erasure_due_ms())
             store.catalog.look_for_ends()
             self._parts.note_replaced(row, after)

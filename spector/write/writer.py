@@ -47,6 +47,8 @@ __all__ = ["Writer"]
 
 #: called with the transaction and the ids of its memories before the commit
 Then = Callable[[Transaction, list[int]], None]
+#: bytes of attachments from which a batch is committed
+_MOST_ATTACHED = 32 << 20
 #: outcomes of drafts that were written
 _WRITTEN = frozenset({"new", "replaced"})
 #: called with (stored so far, total or None)
@@ -99,7 +101,7 @@ class Writer:
         skipped: list[Skipped] = []
         batch: list[Draft] = []
         places: list[int] = []
-        taken = 0
+        taken = weight = 0
 
         def commit() -> None:
             for run in self._runs(batch):
@@ -122,9 +124,11 @@ class Writer:
                         draft.known, draft.forgotten = known, forgotten
                     batch.append(draft)
                     places.append(taken)
+                    weight += draft.attached_bytes or 0
                 taken += 1
-                if len(batch) == self._parts.config.batch_records:
+                if len(batch) == self._parts.config.batch_records or weight > _MOST_ATTACHED:
                     commit()
+                    weight = 0
             if batch:
                 commit()
         except SpectorError as error:
@@ -163,12 +167,7 @@ class Writer:
             may_name=None if names_aliases else may_name,
         )
         tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
-        if tier.volatile and draft.has_entry:
-            raise InvalidInputError(
-                f"a memory of the {tier.name} tier has no key and does not expire",
-                hint="leave that out, or choose a tier that lasts",
-            )
-        return draft
+        return draft.in_tier(tier.name, lasts=not tier.volatile)
 
     def store(self, drafts: Sequence[Draft], then: Then | None = None) -> list[MemoryRecord]:
         """Store drafts; announces them first, and counts them afterwards.
@@ -348,7 +347,7 @@ class Writer:
             then: called with the transaction and the ids before the commit.
         """
         now_ms, batch = self._parts.clock.now_ms(), Batch(drafts)
-        if self._keyed is not None and batch.given("key", "expires_ms", "expires_in_ms"):
+        if self._keyed is not None and batch.has_entries:
             refuse_future_parents(drafts, self._next_id(now_ms))
             return self._keyed.store(Work(
                 store, drafts, tiers, importance, vectors, to_name, now_ms, self.claim_ids, then

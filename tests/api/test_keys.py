@@ -411,11 +411,13 @@ def test_a_store_that_uses_no_key_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "mind"
     with spector.open(path, embedder=FakeEmbedder()) as memory:
         memory.remember_many(["one", "two"])
+        assert memory.get(memory.remember("attached to nothing").id).attachment() is None
+        memory.update(memory.remember("two and a half").id, attachment=None)
         memory.update(memory.remember("three").id, text="four", move_to={"user_id": "u"})
         memory.forget(memory.remember("five").id)
         assert not list(memory.records(key_prefix="x"))
     names, minor = tables(path)
-    assert not names & {"entry", "key_mark"}
+    assert not names & {"entry", "attachment", "key_mark"}
     assert minor is None
     with spector.open(path, embedder=FakeEmbedder()) as memory:
         memory.remember("six", key="k")

@@ -29,7 +29,7 @@ from spector.knowledge.association import (
 )
 from spector.language.cues import PARAMS, Intent
 from spector.records import Explanation, Hit, with_entry
-from spector.search.associations.reading import knowledge_of
+from spector.search.associations.reading import catalog_of, knowledge_of
 from spector.search.score_search import ScoreSearch
 from spector.search.selection import move_newer_first, raise_above, with_score
 from spector.search.view import Plan, found_of, note_details
@@ -135,14 +135,16 @@ class Associations:
             by_id = {hit.id: hit for hit in hits}
             kept = reader.entries(list(by_id))
             if not reader.holds_any:
-                _note_entries(by_id, kept)
+                _note_entries(by_id, kept, plan)
                 return hits
             for each, item in typed_items(
                 reader, list(by_id), lambda each: by_id[each].record,
-                lambda each, known: note_details(by_id[each], with_entry(known, kept.get(each))),
+                lambda each, known: note_details(by_id[each], with_entry(
+                    known, kept.get(each), catalog_of(plan).attachments
+                )),
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
-            _note_entries(by_id, kept)
+            _note_entries(by_id, kept, plan)
             found = conflicts_of(reader, list(by_id))
             if not found:
                 return hits
@@ -296,10 +298,12 @@ def _best(hits: list[Hit], k: int) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
 
 
-def _note_entries(hits: Mapping[int, Hit], entries: Mapping[int, Mapping[str, Any]]) -> None:
+def _note_entries(
+    hits: Mapping[int, Hit], entries: Mapping[int, Mapping[str, Any]], plan: Plan
+) -> None:
     """Say under which keys hits are kept, of those that nothing else is known of."""
     for each, entry in entries.items():
-        note_details(hits[each], with_entry(None, entry))
+        note_details(hits[each], with_entry(None, entry, catalog_of(plan).attachments))
 
 
 def _by_utility(hit: Hit) -> tuple[float, float, int]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError
+from spector.records import AttachmentReader
 from spector.store.catalog.row_codec import (
     FROM,
     FROM_ANY,
@@ -57,6 +58,8 @@ class Catalog(Database):
         self.tables_then: tuple[int, frozenset[str]] = (-1, frozenset())
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
         self.ends = Ends()
+        #: reads what is attached to memories, for their records
+        self.attachments = AttachmentReader()
         super().__init__(path, mode=mode, durability=durability, immutable=immutable)
 
     def changes(self) -> int | None:

@@ -30,7 +30,7 @@ def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
         if "payload" in names:
             payloads = described(db, ids, catalog.path)
     found = {
-        each: details_of(payloads.get(each, {}), entries.get(each))
+        each: details_of(payloads.get(each, {}), entries.get(each), catalog.attachments)
         for each in {*payloads, *entries}
     }
     return {each: some for each, some in found.items() if some is not None}

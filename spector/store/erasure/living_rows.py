@@ -69,8 +69,8 @@ def _memories(store: Store) -> Iterator[Stretch]:
 
 
 def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
-    """The texts of a table of knowledge; a row of an entity counts as its first mention's."""
-    names = tuple(each.name for each in table.columns if each.kind is str)
+    """The texts and bytes of a table; a row of an entity counts as its first mention's."""
+    names = tuple(each.name for each in table.columns if each.kind in (str, bytes))
     # numbers of sleep belong to no memory
     owner = f"{table.name}.{table.owners[0]}" if table.owners else str(NO_MEMORY)
     # an item is of no memory itself; only tables of knowledge may name one

@@ -107,6 +107,9 @@ class Needles:
         known = frozenset(self.ids)
         for table, row in rows:
             owner = next((row[each] for each in table.owners if row[each] in known), None)
+            for value in row.values():
+                if type(value) is bytes:
+                    self.add("attachment", value, owner)
             for word in words_of_row(table, row):
                 for form in dict.fromkeys((word, escape_json(word))):
                     self.add("knowledge", form.encode(), owner)

@@ -1,4 +1,4 @@
-"""The part of a check that reads the tables of knowledge and of keys: I21 to I30."""
+"""The part of a check that reads the tables of knowledge, keys and attachments: I21 to I31."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def check_knowledge(db: sqlite3.Connection, found: Findings) -> None:
 
     I21 payload of no memory or of a wrong tier, I22 missing end, I23 relation or weight, I24 key of
     a fact, I25 values out of range, I26 entity without mention, I27 seal, I28 too many references,
-    I29 a cursor of sleep beyond the last id, I30 a key that is none, or of another user.
+    I29 a cursor of sleep beyond the last id, I30 a key that is none, or of another user,
+    I31 an attachment that is missing, or that its memory does not say it has.
     """
     if not tables_in(db):
         return
@@ -54,6 +55,11 @@ class _Look:
         self._alive: set[int] = set()
         #: memory -> the user and the agent that its key is of
         self._owners: dict[int, tuple[str, str]] = {}
+        #: memory -> bytes of its attachment, by its entry, and in fact
+        self._attached: dict[int, int] = {}
+        self._found_bytes: dict[int, int] = {}
+        #: memories whose entry is damaged
+        self._unsaid: set[int] = set()
         self._references: Counter[tuple[int, str]] = Counter()
         (self._last_id,) = db.execute("SELECT last_id FROM head").fetchone()
 
@@ -76,6 +82,10 @@ class _Look:
             for record_id, owner in self._owners.items():
                 if db.execute(labels, (record_id,)).fetchone() not in (None, owner):
                     self._add("I30", record_id, "its key is of another user or agent")
+        for each in sorted(self._attached.keys() | self._found_bytes.keys()):
+            said, there = self._attached.get(each), self._found_bytes.get(each)
+            if said != there and each not in self._unsaid:
+                self._add("I31", each, f"its attachment has {there} bytes, and should have {said}")
         for item_id, sort in sorted(self._sorts.items()):
             if sort in ("entity", "association") and item_id not in self._alive:
                 self._add("I26", item_id, f"no memory is left of the {sort}")
@@ -95,12 +105,16 @@ class _Look:
 
     def _row(self, table: PayloadTable, stored: tuple[Any, ...]) -> None:
         row, problem = table.read(stored)
+        if table.name == "attachment" and type(row["data"]) is bytes:
+            self._found_bytes[row["id"]] = len(row["data"])
         first = row[table.owners[0]] if table.owners else None
         owner = first if isinstance(first, int) else None
         if problem is not None:
             self._add("I27", owner, f"a row of {table.name} is damaged: {problem}")
             if table.name == "link" and owner is not None:
                 self._alive.add(owner)
+            elif table.name == "entry" and owner is not None:
+                self._unsaid.add(owner)
             return
         for name in table.owners:
             if row[name] is not None and row[name] not in self._known:
@@ -120,6 +134,8 @@ class _Look:
             self._link(row)
         elif table.name == "entry":
             self._owners[row["id"]] = (row["user_id"], row["agent_id"])
+            if row["attached_bytes"] is not None:
+                self._attached[row["id"]] = row["attached_bytes"]
 
     def _link(self, row: Mapping[str, Any]) -> None:
         if row["kind"] in _LIVES_BY:

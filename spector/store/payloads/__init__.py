@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from spector.store.payloads.attachments import (
+    attached_texts,
+    attachment_of,
+    drop_attachments,
+    put_attachments,
+)
 from spector.store.payloads.described import described
 from spector.store.payloads.ends import Ends, expired_by_tier, expired_ids, has_expired, holds_ends
 from spector.store.payloads.entries import (
@@ -74,6 +80,8 @@ __all__ = [
     "Ends",
     "KeyPath",
     "PayloadTable",
+    "attached_texts",
+    "attachment_of",
     "checked_json",
     "compact_json",
     "count_of",
@@ -82,6 +90,7 @@ __all__ = [
     "delete_owned",
     "delete_rows",
     "described",
+    "drop_attachments",
     "edge_columns",
     "edge_counts",
     "encode",
@@ -112,6 +121,7 @@ __all__ = [
     "payloads_of",
     "prefix_condition",
     "problems_of_row",
+    "put_attachments",
     "put_entries",
     "put_rows",
     "rows_naming",

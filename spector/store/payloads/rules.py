@@ -39,6 +39,8 @@ def problems_of_row(
         yield "I25", f"the sort {row['sort']!r} of an item is unknown"
     elif table == "entry":
         yield from _entry(row)
+    elif table == "attachment":
+        yield from _attachment(row)
     elif table == "link" and row["n"] is not None and row["n"] < 0:
         yield "I25", f"a {row['kind']} counts {row['n']}"
 
@@ -60,6 +62,16 @@ def _entry(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "I30", f"its revision is {row['revision']}"
     if namespace and (namespace[-1] != NAMESPACE_END or "" in namespace.split(NAMESPACE_END)[:-1]):
         yield "I30", "the namespace of its key has no labels"
+
+
+def _attachment(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if row["form"] not in ("json", "bytes"):
+        yield "I31", f"the form {row['form']!r} of its attachment is unknown"
+    elif row["form"] == "json":
+        try:
+            json.loads(row["data"])
+        except (ValueError, RecursionError):
+            yield "I31", "its attachment is no JSON"
 
 
 def _fact(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The tables of knowledge, and those of keys.
+"""The tables of knowledge, and those of keys and attachments.
 
 ============ ================================================================================
 payload      what a memory is beside its words: its sort, and that sort's fields as JSON
@@ -9,7 +9,8 @@ edge         typed, weighted links between memories
 link         counted ties of two ids: mentions, sources, references, evidence, pairs
 sleep_state  the one row of sleep: the cycle, its step and cursor, and when each part last ran
 cycle_change what a cycle changed, with the values before: ids and numbers, never words
-entry        the key of a memory, how often it was replaced, and when it expires
+entry        the key of a memory, how often it was replaced, its end, the size of its attachment
+attachment   what was attached to a memory, as bytes
 key_mark     salted hashes of keys that were forgotten
 ============ ================================================================================
 
@@ -143,11 +144,22 @@ PAYLOAD_TABLES: Final = (
             Column("revision", int),
             Column("expires_ms", int, optional=True, indexed=True),
             Column("refresh_ms", int, optional=True),
+            Column("attached_bytes", int, optional=True),
         ),
         key=("id",),
         unique=(
             (("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),
         ),
+        minor=ENTRY_MINOR,
+    ),
+    PayloadTable(
+        "attachment",
+        (
+            Column("id", int, owner=True),
+            Column("form", str),
+            Column("data", bytes),
+        ),
+        key=("id",),
         minor=ENTRY_MINOR,
     ),
     PayloadTable(

@@ -121,10 +121,16 @@ class PayloadTable:
         return (*values, self.seal_of(values))
 
     def seal_of(self, values: Sequence[Any]) -> int:
-        """CRC-32 over a row's values as they are stored, each with its length."""
+        """CRC-32 over a row's values as they are stored, each with its length.
+
+        Bytes are read once, and stand there by their own checksum.
+        """
         # numbers as Python writes them back exactly
         line = f"{len(self.name)}:{self.name}"
         for each in values:
+            if type(each) is bytes:
+                line += f"|{len(each)}:{zlib.crc32(each)}"
+                continue
             text = each if type(each) is str else repr(each)
             line += f"|{len(text)}:{text}"
         return zlib.crc32(line.encode("utf-8", "surrogatepass"))

@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from spector.messages import counted
+from spector.store.payloads.attachments import attached_texts
 from spector.store.payloads.rows import rows_of, tables_in
 from spector.store.payloads.sorts import SORTS, words_in
 from spector.store.payloads.tables import PayloadTable
@@ -40,6 +42,10 @@ def rows_naming(
         ids = (record_id,) * len(table.owners)
         for stored in db.execute(f"SELECT * FROM {table.name} WHERE {where}", ids):
             row, problem = table.read(stored)
+            row = {
+                name: counted(len(value), "byte", commas=True) if type(value) is bytes
+                else value for name, value in row.items()
+            }  # fmt: skip
             if problem is None:
                 row = {
                     column.name: json.loads(row[column.name])
@@ -51,6 +57,8 @@ def rows_naming(
 
 def words_of_row(table: PayloadTable, row: Mapping[str, Any]) -> Iterator[str]:
     """Texts in a row that a person could read, and its JSON as it stands."""
+    if table.name == "attachment":
+        yield from attached_texts(row)
     for column in table.columns:
         value = row[column.name]
         if not column.words or not value:

@@ -108,6 +108,7 @@ def _transplant_knowledge(
     items = _items(rows, saved)
     rows["item"] = [row for row in rows["item"] if row["item_id"] in items]
     rows["edge"] = _edges(rows, found)
+    rows["entry"] = list(_entries(rows, found))
     with store.transaction() as tx:
         for minor in sorted({each.minor for each in PAYLOAD_TABLES if rows[each.name]}):
             make_tables(tx.connection, minor)
@@ -147,6 +148,20 @@ def _edges(rows: _Rows, found: Salvage) -> list[dict[str, Any]]:
             reason = f"its edge has the relation {row['kind']!r}, whose meaning is lost"
             found.lost.append(Loss(id=row["source_id"], file=CATALOG_NAME, reason=reason))
     return [row for row in rows["edge"] if row["kind"] in known]
+
+
+def _entries(rows: _Rows, found: Salvage) -> Iterator[dict[str, Any]]:
+    """Entries that say what is attached to their memories still; one that is lost is made anew."""
+    sizes = {row["id"]: len(row["data"]) for row in rows["attachment"]}
+    for row in rows["entry"]:
+        yield row | {"attached_bytes": sizes.pop(row["id"], None)}
+    for each in found.saved:
+        if each.id in sizes:
+            yield {
+                "id": each.id, "user_id": each.row.get("user_id") or "",
+                "agent_id": each.row.get("agent_id") or "", "namespace": "", "revision": 1,
+                "attached_bytes": sizes[each.id],
+            }  # fmt: skip
 
 
 def _items(rows: _Rows, saved: Collection[int]) -> set[int]:

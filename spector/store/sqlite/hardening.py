@@ -22,7 +22,7 @@ _VIRTUAL: Final = "fulltext"
 _TABLES: Final = (
     "meta", "head", "segment", "record", "content", "record_tag", "journal",
     "session", "erasure", "payload", "fact", "item", "name", "edge", "link", "sleep_state",
-    "cycle_change", "entry", "key_mark",
+    "cycle_change", "entry", "attachment", "key_mark",
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from spector.write.drafts.append import append_batch, records_of
 from spector.write.drafts.batch import Batch, strengths_of
-from spector.write.drafts.draft import (
-    FIELDS,
-    Draft,
-    Memories,
-    MemoryFields,
-    Named,
-    make_draft,
-    may_name,
-    with_aliases,
-    wordless,
-)
+from spector.write.drafts.draft import Draft, make_draft, may_name, with_aliases
 from spector.write.drafts.encode import (
     Encoded,
     bloom_of,
@@ -22,6 +12,8 @@ from spector.write.drafts.encode import (
     reseal,
 )
 from spector.write.drafts.ends import ENDING, ends_in
+from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
+from spector.write.drafts.texts import wordless
 from spector.write.drafts.work import (
     ClaimIds,
     KeyStore,

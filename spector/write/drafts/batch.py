@@ -17,6 +17,10 @@ from spector.write.drafts.draft import Draft
 __all__ = ["Batch", "Strengths", "strengths_of"]
 
 
+#: fields that stand beside a memory
+_BESIDE = frozenset({"key", "expires_ms", "expires_in_ms", "attachment"})
+
+
 class Batch:
     """Drafts as columns. A field that no draft has been given has no column and costs nothing."""
 
@@ -24,6 +28,11 @@ class Batch:
         self.size = len(drafts)
         given: set[str] = set().union(*map(vars, drafts))
         self._columns = {name: list(map(attrgetter(name), drafts)) for name in given}
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether a draft may have what stands beside its memory."""
+        return not _BESIDE.isdisjoint(self._columns)
 
     def given(self, *names: str) -> dict[str, list[Any]]:
         """The columns that exist."""

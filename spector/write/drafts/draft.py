@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from spector.arguments import (
     check_metadata,
     check_scope,
     check_text,
     parse_aliases,
+    parse_attachment,
     parse_duration_ms,
     parse_enum,
     parse_key,
@@ -26,69 +26,19 @@ from spector.arguments import (
     parse_tags,
     parse_vector,
 )
-from spector.chat import MESSAGE_KEYS, as_message, chat_message, is_item
+from spector.chat import as_message
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.language.statements import may_instruct
 from spector.layout import Category, Modality
-from spector.messages import hint_for_argument, reading, shown
-from spector.records import NOT_GIVEN, Decision, Hit, MemoryRecord
+from spector.messages import reading
+from spector.records import NOT_GIVEN, Attached, Decision
 from spector.store.catalog import link_tags
 from spector.write.drafts.ends import ENDS, check_end, check_key
+from spector.write.drafts.texts import text_of
 
-__all__ = [
-    "FIELDS", "Draft", "Memories", "MemoryFields", "Named", "make_draft", "may_name",
-    "with_aliases", "wordless",
-]
-
-#: one memory: what any verb returns of it, or its id
-Named = int | Hit | MemoryRecord
-#: one memory, or several
-Memories = Named | Iterable[Named]
-
-
-class MemoryFields(TypedDict, total=False):
-    """The keyword arguments of ``remember``, which are the keys of ``remember_many``'s items too.
-    """
-
-    tier: str | None
-    tags: Iterable[str] | None
-    importance: float | None
-    valence: float | None
-    arousal: float | None
-    event_time: datetime | str | None
-    valid_from: datetime | str | None
-    valid_until: datetime | str | None
-    metadata: Mapping[str, Any] | None
-    session_id: str | None
-    agent_id: str | None
-    user_id: str | None
-    source: str | None
-    confidence: float | None
-    pinned: bool | None
-    vector: ArrayLike | None
-    immutable: bool | None
-    unresolved: bool | None
-    category: str | int | None
-    modality: str | int | None
-    role: str | None
-    parents: Memories | None
-    supersedes: Memories | Literal["auto"] | None
-    aliases: str | Iterable[str] | None
-    key: str | None
-    namespace: str | Iterable[str] | None
-    expires_in: float | timedelta | None
-    expires_at: datetime | str | None
-    refresh: bool | None
-
-
-FIELDS: Final = tuple(MemoryFields.__annotations__)
-_KNOWN = frozenset(FIELDS) | {"text", "content"}
-#: one of these shows that an item is a message of a chat model
-_CHAT_KEYS = frozenset(
-    ("role", "type", "parts", "tool_calls", "function_call", "content", "lc")
-)
+__all__ = ["Draft", "make_draft", "may_name", "with_aliases"]
 
 
 @dataclass(kw_only=True)
@@ -149,6 +99,7 @@ class Draft:
     refresh: bool = False
     #: how far each hit moves its end, which an import restores
     refresh_ms: int | None = None
+    attachment: Attached | None = None
     #: whether it takes the place of a memory that has its key: "replace" or "keep"
     known: str = "replace"
     #: whether it is stored although its key was forgotten: "store" or "skip"
@@ -159,8 +110,28 @@ class Draft:
 
     @property
     def has_entry(self) -> bool:
-        """Whether it has a key or an end, which stand beside its memory."""
-        return any(each is not None for each in (self.key, self.expires_ms, self.expires_in_ms))
+        """Whether it has a key, an end or an attachment, which stand beside its memory."""
+        return any(each is not None for each in (
+            self.key, self.expires_ms, self.expires_in_ms, self.attachment
+        ))  # fmt: skip
+
+    @property
+    def attached_bytes(self) -> int | None:
+        """How large its attachment is."""
+        return None if self.attachment is None else len(self.attachment.data)
+
+    def in_tier(self, name: str, *, lasts: bool) -> Self:
+        """The draft itself, if a memory of a tier may have what it has.
+
+        Raises:
+            InvalidInputError: it has what only memories have that last.
+        """
+        if not lasts and self.has_entry:
+            raise InvalidInputError(
+                f"a memory of the {name} tier has no key, no end and no attachment",
+                hint="leave that out, or choose a tier that lasts",
+            )
+        return self
 
     def decide(self, decision: Decision) -> None:
         """Supersede what was decided; the record that the caller gets says so."""
@@ -191,7 +162,7 @@ def make_draft(
         text, fields = item, given
     elif type(item) is dict or isinstance(item, Mapping):
         with reading("the message"):
-            text, fields = _text_of(item)
+            text, fields = text_of(item)
         if given:
             fields.update((name, value) for name, value in given.items() if value is not None)
     else:
@@ -266,71 +237,6 @@ def _check_window(start_ms: int, end_ms: int) -> None:
         )
 
 
-def _text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    body = item.get("content", item.get("text"))
-    if isinstance(body, str) and item.keys() <= _KNOWN and ("text" in item) != ("content" in item):
-        fields = dict(item)
-        return fields.pop("content" if "content" in item else "text"), fields
-    return _chat_text(item)
-
-
-def _chat_text(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The text and fields of a message as chat models write it.
-
-    Calls of tools beside the text go into the metadata, with the name of who speaks.
-    """
-    if item.get("text") is not None and item.get("content") is not None:
-        raise InvalidTextError(
-            "a message needs one of the keys text and content, not both",
-            hint='write it like {"role": "user", "content": "..."}',
-        )
-    unknown = [key for key in item if key not in _KNOWN and key not in MESSAGE_KEYS]
-    if unknown and not ({"lc", "data"} & item.keys() or is_item(item)):
-        raise InvalidInputError(
-            f"unknown key {shown(unknown[0])} in a message",
-            hint=f"{hint_for_argument(unknown[0], ('text', 'content', *FIELDS))}; keys of your own"
-            " go into metadata",
-        )
-    found = chat_message(item)
-    fields = {key: value for key, value in item.items() if key in FIELDS and value is not None}
-    if found.role is not None:
-        fields["role"] = found.role
-    about: dict[str, Any] = {}
-    if found.name:
-        about["tool" if found.is_tool else "speaker"] = found.name
-    if found.calls:
-        about["tool_calls"] = found.shown_calls()
-    if about and isinstance(fields.get("metadata"), (Mapping, type(None))):
-        fields["metadata"] = {**about, **(fields.get("metadata") or {})}
-    return found.require_text(), fields
-
-
-def wordless(item: Any) -> str:
-    """Why a message of a chat model has no text to remember; "" for one that has, or is none."""
-    if type(item) is str:
-        return ""
-    if type(item) is dict:  # the usual one, of which there may be many
-        body = item.get("content") or item.get("text")
-        if type(body) is str and not body.isspace():
-            return ""
-    elif isinstance(item, str):
-        return ""
-    with reading("the message"):
-        return _wordless(as_message(item))
-
-
-def _wordless(item: Any) -> str:
-    if not isinstance(item, Mapping):
-        return ""
-    body = item.get("content", item.get("text"))
-    if isinstance(body, str) and body and not body.isspace():
-        return ""
-    if isinstance(item.get("text"), str) or not (item.keys() & _CHAT_KEYS):
-        return ""
-    found = chat_message(item)
-    return "" if found.text.strip() else found.reason
-
-
 # -- one parser per field: its name in the draft, and a function of (value, name, config, dim) ----
 
 _Parse = Callable[[Any, str, Config, int], Any]
@@ -392,6 +298,7 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("refresh", _switch),
     "expires_in": ("expires_in_ms", lambda v, n, c, d: parse_duration_ms(v, n)),
     "expires_at": ("expires_ms", _instant),
+    **_each("attachment", lambda v, n, c, d: parse_attachment(v, c)),
     **_each("key", lambda v, n, c, d: parse_key(v)),
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
     "event_time": ("event_ms", _instant),

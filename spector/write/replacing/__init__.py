@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from spector.write.replacing.attaching import attach
 from spector.write.replacing.beside import Beside
 from spector.write.replacing.keyed import KeyWriter
 from spector.write.replacing.moving import EndMover
 from spector.write.replacing.ties import Ties, ties_of
 
-__all__ = ["Beside", "EndMover", "KeyWriter", "Ties", "ties_of"]
+__all__ = ["Beside", "EndMover", "KeyWriter", "Ties", "attach", "ties_of"]

@@ -6,6 +6,7 @@ earlier and later versions; everything else is what the new one brings.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,10 +29,12 @@ from spector.store.erasure import note_erasure
 from spector.store.payloads import (
     KeyPath,
     delete_rows,
+    drop_attachments,
     entry_at,
     has_expired,
     has_tables,
     is_marked,
+    put_attachments,
     put_entries,
     rows_of,
     table_named,
@@ -97,7 +100,7 @@ class KeyWriter:
                 with store.transaction() as tx, TransactionReads(store.catalog):
                     made = self._append(tx, work, split)
                     for n, entry in split.replaced.items():
-                        made[n], pair = self._replace(tx, work, n, entry["id"])
+                        made[n], pair = self._replace(tx, work, n, entry)
                         changed.append(pair)
                     self._put_entries(tx, work, split, made)
                     if work.then is not None:
@@ -178,10 +181,11 @@ class KeyWriter:
         return dict(zip(members, records, strict=True))
 
     def _replace(
-        self, tx: Transaction, work: Work, n: int, record_id: int
+        self, tx: Transaction, work: Work, n: int, entry: Mapping[str, Any]
     ) -> tuple[MemoryRecord, tuple[Row, Row]]:
         """Stage a memory's new state: every field is the draft's, or its default."""
         parts, store, draft, tier = self._parts, work.store, work.drafts[n], work.tiers[n]
+        record_id, attached = entry["id"], entry["attached_bytes"] is not None
         row = store.catalog.fetch([record_id])[record_id]
         verify_row(row, store.catalog.path)
         if flags_of(row) & Flag.IMMUTABLE:
@@ -212,7 +216,7 @@ class KeyWriter:
         catalog_rows.update_row(tx.connection, row, after)
         ties.apply(tx, work.claim_ids, parts)
         _drop_details(tx, row.id)
-        if words_of_row(row) != words_of_row(after):
+        if attached or words_of_row(row) != words_of_row(after):
             note_erasure(tx.connection, [row.id], parts.erasure_due_ms())
         newer = newer_than(store.catalog, after)
         return to_record(after, encoded.headers[0], tier.name, newer), (row, after)
@@ -260,10 +264,22 @@ class KeyWriter:
             if draft.key is not None:
                 paths.append(path := path_of_draft(draft))
                 row = path._asdict()
-            rows.append({"id": record.id, **row, "revision": revision, **ends_of(draft, work)})
+            rows.append({
+                "id": record.id, **row, "revision": revision, **ends_of(draft, work),
+                "attached_bytes": draft.attached_bytes,
+            })  # fmt: skip
         if rows:
             put_entries(tx.connection, rows)
             unmark(tx.connection, paths)
+        drop_attachments(tx.connection, [
+            entry["id"] for entry in split.replaced.values() if entry["attached_bytes"] is not None
+        ])  # fmt: skip
+        attached = {
+            record.id: given for n, record in made.items()
+            if (given := work.drafts[n].attachment) is not None
+        }
+        if attached:
+            put_attachments(tx.connection, attached)
 
 
 def ends_of(draft: Draft, work: Work) -> dict[str, int | None]:

@@ -26,7 +26,10 @@ from spector.store.payloads import (
 )
 from spector.store.payloads.rows import make_tables
 
-VALUES: dict[type, tuple[Any, Any]] = {int: (7, 8), float: (0.5, 0.25), str: ("a", "b|1:c")}
+VALUES: dict[type, tuple[Any, Any]] = {
+    int: (7, 8), float: (0.5, 0.25), str: ("a", "b|1:c"),
+    bytes: (b"a", b"b"),
+}
 MINORS = sorted({each.minor for each in PAYLOAD_TABLES})
 EACH_TABLE = pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
 
@@ -111,9 +114,10 @@ def test_a_sealed_value_of_another_type_is_damage(table: PayloadTable) -> None:
     values: list[Any] = list(table.sealed(example(table)))
     for at, column in enumerate(table.columns):
         forged = [*values]
-        forged[at] = b"x"
+        forged[at] = () if column.kind is bytes else b"x"
         forged[-1] = table.seal_of(forged[:-1])
-        assert table.read(forged)[1] == f"{column.name} is of type bytes"
+        kind = type(forged[at]).__name__
+        assert table.read(forged)[1] == f"{column.name} is of type {kind}"
         forged[at] = None
         forged[-1] = table.seal_of(forged[:-1])
         assert (table.read(forged)[1] is None) == column.optional
