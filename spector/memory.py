@@ -57,8 +57,7 @@ class Memory(Verbs):
         self.path, self.dim = parts.path, parts.dim
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = parts.daemon
-        for store in parts.router.stores():
-            store.catalog.attachments.serve(self)
+        parts.finder.serve_attachments(self)
         at_exit(self, lambda memory: memory._parts.lifetime.end(memory))
 
     @verb
@@ -87,21 +86,18 @@ class Memory(Verbs):
                 the labels of ``namespace``; :meth:`get`, :meth:`update`, :meth:`forget` take it. A
                 memory that has it already is replaced in one commit: its id, time of recording and
                 versions stay, all else is as given or its default. 1 to 512 bytes, as they are.
-            expires_in, expires_at, refresh: seconds, or a time, after which no read returns it and
-                upkeep erases it; with ``refresh`` each recall begins ``expires_in`` anew.
-            attachment: bytes, or a JSON value (tuples come back as lists), of up to
-                ``Config.max_attachment_bytes``. It goes wherever its memory goes, is neither
-                embedded nor searched, and read by ``record.attachment()`` alone.
+            expires_in, expires_at, refresh: seconds, or a time, after which no read returns it;
+                with ``refresh`` each recall begins ``expires_in`` anew.
+            attachment: bytes or a JSON value, up to ``Config.max_attachment_bytes``; neither
+                embedded nor searched. ``record.attachment()`` reads it; tuples become lists.
             aliases: up to 32 names of what it is about. A cue that is little more than one of them
                 (a typo is allowed in longer names) finds it first. Kept as ``metadata["aliases"]``.
 
         Raises:
-            InvalidInputError: naming the argument; nothing was stored.
+            InvalidInputError: naming the argument; here and below, nothing was stored.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
-                does not exist for this ``user_id``, must not change, or has been superseded before;
-                nothing was stored.
-            EmbeddingError: no vector could be made; nothing was stored.
-            StoreError: the store cannot be written.
+                does not exist for this ``user_id``, must not change, or has been superseded before.
+            EmbeddingError, StoreError: no vector could be made, or the store cannot be written.
         """
         self._parts.access.ensure(write=True)
         return self._parts.writer.remember(text_or_message, fields)
@@ -127,8 +123,8 @@ class Memory(Verbs):
                 a memory keeps its user.
 
         Raises:
-            UnknownRecordError, ImmutableRecordError, InvalidInputError
-            SupersededRecordError: ``valid_until`` was given for a memory that has been superseded.
+            UnknownRecordError, ImmutableRecordError, InvalidInputError, SupersededRecordError: of
+                one that has been superseded, ``valid_until`` was given.
         """
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)

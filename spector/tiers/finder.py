@@ -104,6 +104,11 @@ class Finder:
         """The same, whose links name no living memory outside of the scope."""
         return self.within(self.get(record_id, scope), scope)
 
+    def serve_attachments(self, memory: object) -> None:
+        """Have records read attachments from the memory that returned them."""
+        for store in self._router.stores():
+            store.catalog.attachments.serve(memory)
+
     def attached_to(self, record: MemoryRecord) -> Any:
         """What is attached now to the memory of a record; None for nothing.
 

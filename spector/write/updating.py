@@ -282,8 +282,7 @@ class Updater:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                 catalog_rows.update_row(tx.connection, row, after)
                 ties.apply(tx, self._writer.claim_ids, self._parts)
-                had, attached = attach(tx, record_id, draft, changes)
-                _follow(tx, after, {**(ends or {}), **attached} or None)
+                had = _follow(tx, after, ends, draft, changes)
                 if more is not None:
                     more.apply(tx, store, self._writer.claim_ids, self._parts)
                 if had or words_of_row(row) != words_of_row(after):
@@ -345,9 +344,18 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
     return dict(changes)
 
 
-def _follow(tx: Transaction, after: Row, ends: Mapping[str, int | None] | None) -> None:
-    """Let the entry of a changed memory follow; raises when its new user has its key already."""
-    taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id, ends)
+def _follow(
+    tx: Transaction, after: Row, ends: Mapping[str, int | None] | None, draft: Draft,
+    changes: Mapping[str, Any],
+) -> bool:
+    """Let the entry and the attachment of a changed memory follow; whether one went.
+
+    Raises:
+        InvalidInputError: its new user has its key already.
+    """
+    had, attached = attach(tx, after.id, draft, changes)
+    both = {**(ends or {}), **attached} or None
+    taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id, both)
     if flags_of(after) & Flag.IMMUTABLE and entries_of(tx.connection, [after.id]).get(
         after.id, {}
     ).get("expires_ms"):
@@ -361,6 +369,7 @@ def _follow(tx: Transaction, after: Row, ends: Mapping[str, int | None] | None) 
             f" {shown(taken.record_key)} already",
             hint="forget one of the two first",
         )
+    return had
 
 
 @contextlib.contextmanager

@@ -114,6 +114,7 @@ LIMITS: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     "max_tag_bytes": (3, {"tags": ["abc"]}, {"tags": ["abcd"]}),
     "max_metadata_bytes": (10, {"metadata": {"a": 12}}, {"metadata": {"abc": 12345}}),
     "max_scope_bytes": (3, {"user_id": "abc"}, {"user_id": "abcd"}),
+    "max_attachment_bytes": (3, {"attachment": b"abc"}, {"attachment": b"abcd"}),
     "max_parents": (2, {"parents": [1, 2]}, {"parents": [1, 2, 3]}),
 }
 
@@ -527,6 +528,14 @@ def a_key_has_one_memory_in_each_namespace(path: Path) -> None:
         assert memory.get(key="drink").text == "coffee"
         assert memory.get(key="drink", namespace="cat").text == "milk"
         assert len(memory) == 2
+
+
+@case(REMEMBER, "attachment")
+def what_is_attached_comes_back_and_nothing_else_changes(path: Path) -> None:
+    with mind() as memory:
+        plain, other = memory.remember("tea"), memory.remember("tea", attachment={"hot": True})
+        assert (plain.attachment(), other.attachment()) == (None, {"hot": True})
+        assert {hit.text for hit in memory.recall("hot")} == {"tea"}
 
 
 @case(REMEMBER, "expires_in", "expires_at", "refresh")
