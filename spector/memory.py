@@ -52,8 +52,7 @@ class Memory(Verbs):
 
     @made_by("spector.open(path)")
     def __init__(self, *, parts: Parts) -> None:
-        self._parts = parts
-        self._calls = parts.calls
+        self._parts, self._calls = parts, parts.calls
         self.path, self.dim = parts.path, parts.dim
         #: background sleep; does nothing until ``memory.daemon.start()``
         self.daemon = parts.daemon
