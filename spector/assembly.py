@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import tzinfo
@@ -13,7 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from spector.arguments import (
-    parse_choice,
+    parse_access,
     parse_clock,
     parse_config,
     parse_dim,
@@ -21,21 +19,19 @@ from spector.arguments import (
     parse_place,
     parse_switch,
     parse_threads,
-    parse_wait,
-    without_tilde,
 )
 from spector.clock import CheckedClock, Clock, SystemClock
 from spector.config import Config
-from spector.errors import InvalidInputError, SpectorError
+from spector.errors import InvalidInputError
 from spector.exchange import Exchange, Vectors
 from spector.forgetting import Forgetting
-from spector.kernel import ParallelKernel, get_kernel, usable_cores
+from spector.kernel import ParallelKernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
 from spector.observe import ObserveParts, Observing, Settling
-from spector.parts import Access, Lifetime, Parts
+from spector.parts import Access, Lifetime, Parts, abandon, at_home, open_stores
 from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
     LLM,
@@ -61,7 +57,7 @@ from spector.search.evidence import Probes
 from spector.session import Keeping, SessionKey, Sessions, SessionTools
 from spector.sleep import ConceptWorker, Condenser, ReflectDaemon, Sleeper, Tools, WriteSignal
 from spector.store.core import Store
-from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
+from spector.store.opening import OpenedStore, Stamp
 from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 from spector.upkeep import Keeper, has_one_user
@@ -97,7 +93,8 @@ def open_memory_at(
     extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
     llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
     summarizer: Summarizer | None = None, timezone: str | tzinfo | None = None,
-    ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False, wait: float = 0.0,
+    ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False,
+    wait: float | None = None, shared: bool = False,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -110,7 +107,9 @@ def open_memory_at(
         durability: "strict" (default): acknowledged writes survive a power cut. "relaxed": a power
             cut may lose the newest writes, but tears none; a killed process loses nothing.
         mode: "rw" (one process at a time) or "r" (any number, beside a writer or alone).
-        wait: seconds to wait for another writer to close, in turn with others who wait.
+        shared: several processes write in turn, each for the length of a write; all see it at once.
+        wait: seconds to wait for another writer to close, in turn with others who wait; with
+            ``shared`` before each write. None for 0, and for 5 with ``shared``.
         clock: the source of time; the system's clock if None. config: limits and capacities.
         profile: how recall ranks by default; None for ``Config.profile``, which is "balanced".
         importance: scores texts without one; or what scores observed ones: "channels", "ucma".
@@ -131,31 +130,29 @@ def open_memory_at(
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
         ModelMismatchError, FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
-    mode = parse_choice(mode, "mode", "rw", "r")
-    durability = parse_choice(durability, "durability", "strict", "relaxed")
+    access = parse_access(mode, durability, shared, wait, ops_log)
     dim, threads = parse_dim(dim), parse_threads(threads)
     config, clock = parse_config(config, timezone), parse_clock(clock)
     config, scorer = _scored(config, importance)
     ranking = get_profile(config.profile if profile is None else profile)
     where, found = parse_place(path), _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
-    where, model = _at_home(where), resolve_llm(llm)
+    where, model = at_home(where), resolve_llm(llm)
     extractor, summarizer = resolve_extractor(model, fact_extractor), resolve_summarizer(summarizer)
     log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
     stamp = _stamp_of(found, dim)
-    load_ahead(found if wait and mode == "rw" else None)  # others wait while it is open
-    how: dict[str, Any] = {"mode": mode, "durability": durability, "wait_s": parse_wait(wait)}
-    opened = _open_stores(where, router, config, stamp, **how)
+    load_ahead(found if access.holds_up_others else None)
+    opened = open_stores(where, router, config, stamp, access)
     try:
         return Memory(parts=_make_parts(
             opened, router, path=where, embedder=found, importance=scorer, config=config,
-            clock=clock or SystemClock(), profile=ranking, durability=durability, mode=mode,
+            clock=clock or SystemClock(), profile=ranking, durability=durability, mode=access.mode,
             threads=threads or usable_cores(), chat=ChatModel.within(model, config.llm),
             fact_extractor=extractor, summarizer=summarizer,
             operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
         ))  # fmt: skip
     except BaseException:
-        _abandon(opened)
+        abandon(opened)
         raise
 
 
@@ -352,49 +349,3 @@ def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
     embedder.clear()
     return Purged(where="embedding cache", what=f"{counted(entries, 'vector')} dropped",
                   bytes=4 * embedder.dim * entries)  # fmt: skip
-
-
-def _at_home(path: str) -> str:
-    """The path with ``~`` expanded; warns of a store in a directory named ``~``."""
-    found = without_tilde(path, "path")
-    if found != path and os.path.exists(os.path.join(path, "catalog.db")):
-        warnings.warn(
-            f"{path} is in the home directory; a store of an earlier version is at ./{path}",
-            UserWarning, stacklevel=4,
-        )  # fmt: skip
-    return found
-
-
-def _open_stores(
-    where: str, router: TierRouter, config: Config, stamp: Stamp, *, mode: str, **how: Any
-) -> list[OpenedStore]:
-    """The store on disk first, then the volatile one; both share one lock."""
-    tiers, kernel = [tier.files for tier in router], get_kernel()
-    if where == ":memory:":
-        if mode == "r":
-            raise InvalidInputError(
-                '":memory:" cannot be opened with mode="r"', hint="there would be nothing to read"
-            )
-        opened = [open_memory(stamp, tiers, config, kernel)]
-    else:
-        opened = [open_disk(where, stamp, tiers, config, kernel, mode=mode, **how)]
-    try:
-        if where != ":memory:":
-            volatile = open_memory(
-                Stamp(opened[0].store.dim, None, None), tiers, config, kernel
-            )
-            volatile.store.share_lock(opened[0].store)
-            opened.append(volatile)
-        for tier in router:
-            tier.attach(opened[-1 if tier.volatile else 0].store, config)
-    except BaseException:
-        _abandon(opened)
-        raise
-    return opened
-
-
-def _abandon(opened: Iterable[OpenedStore]) -> None:
-    """Close what was opened, without an error that would hide the first one."""
-    for each in opened:
-        with contextlib.suppress(SpectorError):
-            each.close()

@@ -39,7 +39,9 @@ from spector.arguments.recalls import (
 )
 from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
 from spector.arguments.stores import (
+    OpenArguments,
     is_nameable,
+    parse_access,
     parse_choice,
     parse_clock,
     parse_config,
@@ -66,12 +68,14 @@ from spector.arguments.values import (
 
 __all__ = [
     "SCOPES",
+    "OpenArguments",
     "check_metadata",
     "check_scope",
     "check_text",
     "id_of",
     "ids_in",
     "is_nameable",
+    "parse_access",
     "parse_aliases",
     "parse_always",
     "parse_as_of",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
 
-from spector.arguments.values import parse_integer, parse_number
+from spector.arguments.values import parse_integer, parse_number, parse_switch
 from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError
@@ -14,11 +14,13 @@ from spector.layout import MAX_DIM
 from spector.messages import shown
 
 __all__ = [
-    "is_nameable", "parse_choice", "parse_clock", "parse_config", "parse_dim", "parse_directory",
-    "parse_limit", "parse_ops_log", "parse_path", "parse_place", "parse_threads", "parse_wait",
-    "without_tilde",
+    "OpenArguments", "is_nameable", "parse_access", "parse_choice", "parse_clock", "parse_config",
+    "parse_dim", "parse_directory", "parse_limit", "parse_ops_log", "parse_path", "parse_place",
+    "parse_threads", "parse_wait", "without_tilde",
 ]
 
+#: seconds that a shared writer waits for others by default
+SHARED_WAIT_S = 5.0
 #: a day
 _MOST_WAIT_S = 86_400.0
 _Choice = TypeVar("_Choice", bound=str)
@@ -43,6 +45,49 @@ def parse_dim(dim: Any) -> int | None:
 def parse_wait(wait: Any) -> float:
     """Seconds to wait for another writer."""
     return parse_number(wait, "wait", 0.0, _MOST_WAIT_S)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenArguments:
+    """How a store is opened."""
+
+    mode: Literal["rw", "r"]
+    durability: str
+    shared: bool
+    #: seconds to wait for other writers
+    wait_s: float
+
+    @property
+    def holds_up_others(self) -> bool:
+        """Whether it has waited for others, who may wait for it as well."""
+        return self.wait_s > 0 and self.mode == "rw" and not self.shared
+
+
+def parse_access(
+    mode: Any, durability: Any, shared: Any, wait: Any, ops_log: Any
+) -> OpenArguments:
+    """How to open a store, in turn with other processes or alone."""
+    mode = parse_choice(mode, "mode", "rw", "r")
+    durability = parse_choice(durability, "durability", "strict", "relaxed")
+    if shared := parse_switch(shared, "shared"):
+        if mode == "r":
+            raise InvalidInputError(
+                'shared=True is for writing, and mode is "r"',
+                hint="leave shared out: any number of processes read beside writers",
+            )
+        if durability == "relaxed":
+            raise InvalidInputError(
+                'shared=True needs durability="strict": a writer lets go only of what is safe',
+                hint="leave durability out",
+            )
+        if ops_log is True:
+            raise InvalidInputError(
+                "ops_log=True is one file in the store, and shared=True has several writers",
+                hint="pass the path of a file of its own for each process",
+            )
+    if wait is None:
+        wait = SHARED_WAIT_S if shared else 0.0
+    return OpenArguments(mode, durability, shared, parse_wait(wait))
 
 
 def parse_threads(threads: Any) -> int | None:

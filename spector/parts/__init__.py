@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from spector.parts.lifetime import Access, Lifetime
 from spector.parts.parts import Parts
+from spector.parts.stores import abandon, at_home, open_stores
 
 __all__ = [
     "Access",
     "Lifetime",
     "Parts",
+    "abandon",
+    "at_home",
+    "open_stores",
 ]

@@ -200,7 +200,7 @@ class Searcher:
             hits = self._attempt(requests, make, by_catalog=True)
             if hits is not None:
                 return hits
-        with self._stores[0].exclusive():  # writers of this process wait for once
+        with self._stores[0].still():  # writers of this process wait for once
             hits = self._attempt(requests, make, by_catalog=True)
         if hits is None:
             raise StoreError(

@@ -83,7 +83,7 @@ class Surveyor:
         """(n, dim) f32, each of length 1; zeros for a memory that is gone."""
         store = self._router.durable_store()
         out = np.zeros((len(ids), store.dim), np.float32)
-        with store.exclusive():
+        with store.still():
             found = store.catalog.places_of(list(ids))
             for n, each in enumerate(ids):
                 if each in found:
@@ -105,7 +105,7 @@ class Surveyor:
         catalog = store.catalog
         with contextlib.ExitStack() as stack:
             if catalog.in_memory:
-                stack.enter_context(store.exclusive())
+                stack.enter_context(store.still())
             yield KnowledgeReader(stack.enter_context(catalog.reading()), catalog.path)
 
 

@@ -144,7 +144,7 @@ class Finder:
             segment = store.segments.get(row.segment_id)
             if segment is not None:
                 return store, row, self._router.by_code(segment.row.tier)
-            with store.exclusive():  # a compaction has just moved it; then the new place is known
+            with store.still():  # a compaction has just moved it; then the new place is known
                 if row.segment_id not in store.segments and store.catalog.fetch([row.id]) == {
                     row.id: row
                 }:

@@ -25,7 +25,8 @@ def due_partitions(router: TierRouter, threshold: float) -> list[tuple[Store, in
     """Partitions whose share of tombstones exceeds ``threshold``, most wasteful first."""
     due = []
     for store in router.stores():
-        with store.exclusive():
+        with store.still():
+            store.view()  # follows other writers, if there are any
             for segment_id, segment in store.segments.items():
                 row = segment.row
                 if not row.slots or not router.by_code(row.tier).compactable:
@@ -117,7 +118,7 @@ def compact_all(
 
 def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
     """What compacting a partition would do."""
-    with store.exclusive():
+    with store.still():
         segment = store.segments.get(segment_id)
         if segment is None:
             return None

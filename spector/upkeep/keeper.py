@@ -126,7 +126,7 @@ class Keeper:
         tiers = {tier.code: tier.files for tier in self._router}
         reports = []
         for store in self._router.stores():
-            with store.exclusive():
+            with store.still():
                 if not store.files.durable:
                     store.checkpoint()  # it has no journal to look up which slots are due to go
                 reports.append(

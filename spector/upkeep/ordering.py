@@ -141,6 +141,6 @@ def _due(
 
 def path_of(store: Store, segment_id: int) -> str:
     """Path of a partition, empty when it is gone."""
-    with store.exclusive():
+    with store.still():
         segment = store.segments.get(segment_id)
         return "" if segment is None else segment.row.path

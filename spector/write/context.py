@@ -36,6 +36,8 @@ class WriteContext:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stores", tuple(self.router.stores()))
+        for store in self.stores:
+            store.when_moved.append(self.speakers.forget)
 
     def exclusive(self) -> AbstractContextManager[object]:
         """A context in which no other thread of this process changes any store of the memory.

@@ -60,7 +60,7 @@ class Writer:
 
     Args:
         expect: called with the texts of possible instructions before they are stored.
-        note_writes: called with the number of memories after they are stored.
+        note_writes: called with how many are stored.
         settler: decides what drafts supersede that leave it open.
         keyed: stores drafts with keys.
     """
@@ -373,13 +373,12 @@ class Writer:
         return [*records_of(batch, ids, names, encoded.headers, now_ms)]
 
     def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
-        """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248.
-
-        The millisecond counts in the high bits; a clock that stands still or goes back only makes
-        the ids count on from the last one.
-        """
+        """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248: the
+        millisecond is in the high bits; if a clock goes back, ids count on from the last one."""
         first = max(self._next_id(now_ms), tx.last_id + 1)
         tx.note_id(first + count - 1)
+        if tx.catalog.in_memory:
+            self._parts.router.durable_store().note_id(first + count - 1)
         return list(range(first, first + count))
 
     def _next_id(self, now_ms: int) -> int:

@@ -273,6 +273,13 @@ ROWS: Final = (
         "every reading verb just before the end and at it, with nothing written between",
         ("engine",),
     ),
+    Row(
+        "sharing", "Processes that share a store lose nothing, and each sees all that is committed",
+        "processes that write at once; writers killed at random beside one that lives; random"
+        " operations of several processes beside models, with plain openings between; a shared"
+        " write cut off at every place", ("engine", "process"),
+        {"writers_killed": 50, "operations": 100_000, "shared_writes": 200},
+    ),
     Row("I1-I15", "check names each broken invariant", "each broken by hand",
         ("ground", "store", "kernel", "native"),
     ),

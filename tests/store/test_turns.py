@@ -104,7 +104,7 @@ def test_a_wait_that_ends_names_the_writer_and_leaves_nothing(tmp_path: Path) ->
     assert spector.check(tmp_path / "mind").ok
 
 
-@pytest.mark.parametrize("wait", [-1, math.nan, math.inf, "5", True, None, 1e9])
+@pytest.mark.parametrize("wait", [-1, math.nan, math.inf, "5", True, 1e9])
 def test_what_is_no_wait_is_refused(tmp_path: Path, wait: Any) -> None:
     with pytest.raises(InvalidInputError, match="wait"):
         opened(tmp_path / "mind", wait=wait)

@@ -60,12 +60,15 @@ class Catalog(Database):
         self.ends = Ends()
         #: reads what is attached to memories, for their records
         self.attachments = AttachmentReader()
+        #: other processes write as well
+        self.shared = False
         super().__init__(path, mode=mode, durability=durability, immutable=immutable)
 
     def changes(self) -> int | None:
-        """Rows that this writer has changed so far; None within a transaction, and for a reader."""
+        """Rows that the only writer has changed so far; None within a transaction, else for others.
+        """
         try:
-            return None if self._mode == "r" or self.main.in_transaction else (
+            return None if self._mode == "r" or self.shared or self.main.in_transaction else (
                 self.main.total_changes)
         except sqlite3.ProgrammingError:  # it is being closed
             return None

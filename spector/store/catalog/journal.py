@@ -16,6 +16,7 @@ from spector.store.catalog.schema import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURN
 __all__ = [
     "JournalEntry", "clear_journal", "delete_journal_of", "is_journal_empty", "last_segment_id",
     "raise_epoch", "read_journal", "read_journal_after", "read_retired", "replace_file",
+    "segments_in_journal",
     "trim_journal", "write_change_seq", "write_head", "write_journal", "write_segments",
 ]
 
@@ -72,6 +73,11 @@ def trim_journal(db: sqlite3.Connection, last: int, waiting: int) -> None:
         "DELETE FROM journal WHERE seq <= ? AND (kind <> ? OR seq < ?)",
         (last, JOURNAL_RETIRE, waiting),
     )
+
+
+def segments_in_journal(db: sqlite3.Connection) -> list[int]:
+    """The partitions of which not every commit is known to be durable."""
+    return [found for (found,) in db.execute("SELECT DISTINCT segment_id FROM journal")]
 
 
 def read_retired(catalog: Catalog) -> list[tuple[int, int, int, bytes]]:

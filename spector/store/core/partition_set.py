@@ -86,6 +86,10 @@ class PartitionSet:
             segment = self.handle_of(row)
             segment.look(verify=verify)
             self.add(segment)
+        self.resume_ids()
+
+    def resume_ids(self) -> None:
+        """Number new partitions after those that there are."""
         self._next_id = last_segment_id(self.catalog) + 1
 
     def handle_of(self, row: SegmentRow) -> Segment:
@@ -169,9 +173,14 @@ class PartitionSet:
         self.retired_slots.keep(kept)
 
     def resume_retired_slots(self) -> None:
-        """After opening: take over the slots that the last writer could not retire."""
-        for entry in read_retired(self.catalog):
-            self.retired_slots.add(RetiredSlot(*entry))
+        """Take over the slots that other writers left, and leave out those that they retired."""
+        found = {entry[0]: RetiredSlot(*entry) for entry in read_retired(self.catalog)}
+        queue = self.retired_slots
+        queue.keep([slot for slot in queue if slot.journal_seq in found])
+        known = {slot.journal_seq for slot in queue}
+        for journal_seq, slot in found.items():
+            if journal_seq not in known:
+                queue.add(slot)
 
     def remove_retired_files(self) -> None:
         """Delete the files that compactions replaced, unless a reader may be about to open one."""

@@ -67,7 +67,7 @@ def current_image(store: Store, row: Row) -> tuple[Row, Bytes] | None:
     found = _fitting(store, row)
     if found is not None:
         return row, found
-    if not store.writable:
+    if not store.writes_alone:
         return _image_in_snapshot(store, row.id)
     with store.lock:
         fresh = store.catalog.fetch([row.id]).get(row.id)
@@ -114,9 +114,9 @@ def verify_strength(store: Store, row: Row | StoredRow) -> None:
     For a recall that saw the two differ: a commit may have come between its reads. It reads the
     latest commit, not the moment that the recall sees.
     """
-    if store.writable and _changed_since(store, row):
+    if store.writes_alone and _changed_since(store, row):
         return
-    for attempt in range(1 if store.writable else _ATTEMPTS):
+    for attempt in range(1 if store.writes_alone else _ATTEMPTS):
         with store.lock, store.catalog.latest() as db:
             store.view()
             found = strength_of(db, row.id)

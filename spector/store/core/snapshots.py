@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple
 
 from spector.config import Config
@@ -51,6 +51,10 @@ class StoreViews(StoreStatus):
         #: older than this code's only in a reader, and in a writer that is about to migrate
         self.format_version = int(meta["format_version"])
         self.lock = threading.RLock()
+        #: the store whose lock this one shares
+        self._leader: StoreViews | None = None
+        #: called before a write after which others have written
+        self.when_moved: list[Callable[[], None]] = []
         self._head = catalog.head()
         self._epoch = self._head.retire_epoch
         counted = max(astuple(self._head))
@@ -75,12 +79,31 @@ class StoreViews(StoreStatus):
         return self._head
 
     def exclusive(self) -> contextlib.AbstractContextManager[object]:
-        """A context in which no other thread of this process changes the store."""
+        """A context in which nothing else changes the store, to change it. Reentrant.
+
+        Raises:
+            StoreLockedError: the store has several writers, and another one did not end in time.
+        """
+        leader = self._leader
+        return self.lock if leader is None or self._closing is not None else leader.exclusive()
+
+    def still(self) -> contextlib.AbstractContextManager[object]:
+        """A context in which no other thread of this process changes the store, to read it."""
         return self.lock
+
+    @property
+    def writes_alone(self) -> bool:
+        """Whether nothing but threads of this process changes the store now."""
+        return self.writable
+
+    @property
+    def keeps_words(self) -> bool:
+        """Whether this process writes the index of words into files."""
+        return self.writable
 
     def share_lock(self, other: StoreViews) -> None:
         """Let one lock guard this store and the other one."""
-        self.lock = other.lock
+        self.lock, self._leader = other.lock, other
 
     # -- publishing ---------------------------------------------------------------------------
 

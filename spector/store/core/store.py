@@ -128,7 +128,7 @@ class Store(StoreViews):
             StoreError: this thread is in a transaction of this store already, as a signal handler
                 that writes can be.
         """
-        with self.lock:
+        with self.exclusive():
             self._settle()
             self.ensure_usable(write=True)
             tx = Transaction(
@@ -231,7 +231,7 @@ class Store(StoreViews):
 
         What was committed before cannot be lost in a power cut afterwards, in relaxed mode either.
         """
-        with self.lock:
+        with self.exclusive():
             self.ensure_usable(write=True)
             try:
                 if self.catalog.relaxed:
@@ -263,13 +263,13 @@ class Store(StoreViews):
     def index_rest(self) -> None:
         """Build a bounded number of missing scan indexes and save them; for quiet times."""
         for _ in range(_QUIET_STEPS):
-            with self.lock:  # given back in between, so that writers wait for one step at most
+            with self.exclusive():  # given back in between: writers wait for one step at most
                 self.ensure_usable(write=True)
                 if not self.partitions.indexes.behind:
                     break
                 rows = self.config.index_rows_per_recall or _QUIET_ROWS
                 self.show(self.partitions.indexes.catch_up(rows))
-        with self.lock:
+        with self.exclusive():
             self.partitions.indexes.save_some()
             if self.words is not None:
                 self.words.save(self)
@@ -286,6 +286,9 @@ class Store(StoreViews):
     @property
     def _is_first(self) -> bool:
         return self._head.change_seq == self._opened_at
+
+    def note_id(self, record_id: int) -> None:
+        """A volatile store gives out this id; the only writer notes it when it closes."""
 
     def note_change(self, db: sqlite3.Connection, change_seq: int) -> None:
         """Inside the transaction that sets the counter: note the first change of an opening."""

@@ -109,13 +109,13 @@ def purge(store: Store) -> tuple[list[Purged], str]:
     SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
     rewrite of the file removes. Writers wait for it; recalls do not.
     """
-    with store.lock, store.noting_failure():
+    with store.exclusive(), store.noting_failure():
         store.checkpoint()
         done = _rewrite_catalog(store) if _stage(store) == CATALOG else []
     for look in range(_LOOKS):
         if look:
             _pause()  # without the lock, for which the recall that holds the log may be waiting
-        with store.lock, store.noting_failure():
+        with store.exclusive(), store.noting_failure():
             store.checkpoint()  # also removes replaced files, once their last reader is gone
             stage = _stage(store)
             if stage not in (CATALOG, LOG):  # it is CATALOG when something was forgotten meanwhile
@@ -158,7 +158,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
     For partitions that are never rewritten. A record keeps its id, by which a ring finds its
     oldest, and its tombstone.
     """
-    with store.lock, store.noting_failure():
+    with store.exclusive(), store.noting_failure():
         store.checkpoint()  # slots of moved memories become tombstones here
         segment = store.segments.get(segment_id)
         if segment is None:
@@ -187,7 +187,7 @@ def wipe_dead(store: Store, segment_id: int) -> int:
 
 def mark_erased(store: Store, ids: Collection[int]) -> None:
     """Note that these ids are erased; when no others are due, no erasure is due any more."""
-    with store.lock, store.noting_failure(), store.catalog.writing() as connection:
+    with store.exclusive(), store.noting_failure(), store.catalog.writing() as connection:
         if _has_table(connection):
             connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
             if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
@@ -198,7 +198,7 @@ def mark_erased(store: Store, ids: Collection[int]) -> None:
 
 def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
     """Note that these ids could not be erased; no sleep tries them again before ``due_ms``."""
-    with store.lock, store.noting_failure(), store.catalog.writing() as connection:
+    with store.exclusive(), store.noting_failure(), store.catalog.writing() as connection:
         if _has_table(connection):
             connection.executemany(
                 "UPDATE erasure SET due_ms = ? WHERE id = ?", [(due_ms, i) for i in ids]

@@ -17,6 +17,10 @@ writer knew to be durable. A catalog with a smaller counter has lost commits, al
 sound. The line is written after each such commit and never synced. A power cut may leave an older
 mark, which is still true; a killed process leaves the newest; without the file, or with a damaged
 line, nothing is known.
+
+A writer that shares a store lets go of the lock after each write, and says so in the first line: a
+minus sign before its process id. Where that is missing, the last writer closed the store, or was
+killed: then the partitions may lack what was committed, and the next one recovers first.
 """
 
 from __future__ import annotations
@@ -62,6 +66,8 @@ _LOST: Final = (
 #: bytes of the first line, which is the holder's process id, and of both
 _FIRST = 16
 _BOTH = 96
+#: before the process id of a writer that let go of the lock between two writes
+_LET_GO: Final = b"-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ class WriterLock(Sole):
         self._speaks = speaks
         #: the last writer's at first
         self.mark: DurableMark | None = None
+        #: the last writer had all of its commits in their partitions when it let go
+        self.was_let_go = False
         self.pid = os.getpid()
         self._held: FileIO | None = None
         with translate_os_errors("open", path):
@@ -129,7 +137,8 @@ class WriterLock(Sole):
             with _turn(root, wait_s):
                 self._acquire(root, wait_s)
             with contextlib.suppress(OSError):  # the content is only informative
-                self.mark = DurableMark.read(os.pread(self._fd, _BOTH, 0))
+                found = os.pread(self._fd, _BOTH, 0)
+                self.mark, self.was_let_go = DurableMark.read(found), found.startswith(_LET_GO)
                 os.ftruncate(self._fd, self._write())
         except BaseException:
             self.release()
@@ -154,7 +163,7 @@ class WriterLock(Sole):
                 _locks.add(self)
                 return
             # read anew each time: another process may have been faster
-            holder = os.pread(self._fd, _FIRST, 0).decode("ascii", "replace").strip()
+            holder = _holder_in(self._fd)
             if wait_s and monotonic() < until:
                 sleep(_TURN_STEP_S)
                 continue
@@ -199,10 +208,17 @@ class WriterLock(Sole):
         """
         self._file.refuse_changed()
 
-    def _write(self) -> int:
+    def let_go(self) -> None:
+        """Before the release: note that all commits are in their partitions; it may fail."""
+        if self._fd >= 0 and os.getpid() == self.pid:
+            with contextlib.suppress(OSError):
+                self._write(_LET_GO)
+
+    def _write(self, before: bytes = b"") -> int:
         """Write both lines at once, so that no mark is lost between two writes."""
         mark = b"" if self.mark is None else self.mark.line()
-        return os.pwrite(self._fd, b"%-*d\n%s" % (_FIRST - 1, self.pid, mark), 0)
+        holder = b"%s%d" % (before, self.pid)
+        return os.pwrite(self._fd, b"%-*s\n%s" % (_FIRST - 1, holder, mark), 0)
 
     def release(self) -> None:
         """Release the lock. Idempotent.
@@ -267,6 +283,11 @@ def _lock_file(path: str) -> FileIO | None:
     return held
 
 
+def _holder_in(fd: int) -> str:
+    """The process id in a lock file: of its holder, or of the last one."""
+    return os.pread(fd, _FIRST, 0).lstrip(_LET_GO).decode("ascii", "replace").strip()
+
+
 def _identity_of(fd: int) -> _Identity:
     status = os.fstat(fd)
     return status.st_dev, status.st_ino
@@ -287,8 +308,7 @@ def _refuse_own(fd: int, root: str) -> None:
             ' it); mode="r" opens it beside that one, to read',
         )
     parent = _of_parents.get(identity)
-    holder = os.pread(fd, _FIRST, 0).decode("ascii", "replace").strip()
-    if parent is not None and holder == str(parent):
+    if parent is not None and _holder_in(fd) == str(parent):
         raise StoreLockedError(
             f"process {parent}, which this process (pid {os.getpid()}) was forked from, has the"
             f" store at {root} open for writing",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError
@@ -14,6 +15,8 @@ from spector.store.files import LOCK_NAME, DiskFiles
 from spector.store.opening.stamp import Stamp
 
 __all__ = ["UNBORN", "Attempt", "emptied", "has_log"]
+
+_Kind = TypeVar("_Kind", bound=Store)
 
 #: all that a creation may leave which a kill or a power cut ended before the catalog was there
 UNBORN = {LOCK_NAME, *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
@@ -32,8 +35,8 @@ class Attempt:
     made: list[Catalog | Store] = field(default_factory=list)
 
     def make_store(
-        self, kind: type[Store], catalog: Catalog, meta: Mapping[str, str], *, writable: bool
-    ) -> Store:
+        self, kind: type[_Kind], catalog: Catalog, meta: Mapping[str, str], *, writable: bool
+    ) -> _Kind:
         """A store that has read nothing yet.
 
         Raises:
@@ -46,6 +49,10 @@ class Attempt:
         )
         self.made.append(store)
         return store
+
+    def anew(self) -> Attempt:
+        """Another attempt to open the same store."""
+        return Attempt(DiskFiles(self.files.root), self.stamp, self.tiers, self.config, self.kernel)
 
     def give_up(self) -> None:
         """Close what has been opened so far."""

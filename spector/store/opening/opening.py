@@ -16,6 +16,7 @@ from spector.store.opening.attempt import UNBORN, Attempt
 from spector.store.opening.non_stores import holds_only, no_store_at
 from spector.store.opening.read_only import open_reader
 from spector.store.opening.recovery import open_writer
+from spector.store.opening.shared import open_shared
 from spector.store.opening.stamp import Stamp
 
 __all__ = ["OpenedStore", "no_store", "open_disk", "open_memory"]
@@ -73,12 +74,14 @@ def open_memory(
 def open_disk(
     root: str, stamp: Stamp, tiers: Iterable[TierFiles], config: Config, kernel: Kernel, *,
     mode: str, durability: str, held: WriterLock | None = None, wait_s: float = 0.0,
+    shared: bool = False,
 ) -> OpenedStore:
     """Open, create or follow the store in the directory ``root``.
 
     Args:
         held: the lock of that directory, if the caller has it already; it is not released.
-        wait_s: seconds to wait for another writer.
+        wait_s: seconds to wait for another writer; if shared, before each write.
+        shared: have the lock only for the length of a write.
 
     Raises:
         StoreNotFoundError: ``mode="r"`` and there is none.
@@ -102,6 +105,8 @@ def open_disk(
     if not present:
         stamp.new_meta()  # a stamp without a dimension is refused before anything is created
         files.make_root()
+    if shared:
+        return _open_shared(attempt, wait_s, present)
     lock = held or WriterLock(files.root, wait_s=wait_s)
     try:
         store, created = open_writer(attempt, durability, lock)
@@ -110,6 +115,15 @@ def open_disk(
         attempt.give_up()
         if held is None:
             lock.release()
+        raise
+
+
+def _open_shared(attempt: Attempt, wait_s: float, present: bool) -> OpenedStore:
+    try:
+        store, created = open_shared(attempt, wait_s, present=present)
+        return OpenedStore(store, None, created=created)
+    except BaseException:
+        attempt.give_up()
         raise
 
 

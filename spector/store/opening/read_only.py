@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from spector.errors import StoreError, StoreNotFoundError, StoreReadOnlyError
 from spector.store.catalog import CATALOG_NAME, Catalog, schema
 from spector.store.core import Store
-from spector.store.files import DiskFiles, read_durable_mark
+from spector.store.files import DiskFiles, DurableMark, read_durable_mark
 from spector.store.integrity import refuse_lost, refuse_lost_schema
 from spector.store.opening.attempt import UNBORN, Attempt, emptied, has_log
 from spector.store.opening.non_stores import has_partitions, holds_only, no_store_at
@@ -13,7 +15,9 @@ from spector.store.opening.reader import ReadStore
 from spector.store.partitions import later_than_catalog
 from spector.store.sqlite import has_journal, typed_sql_errors
 
-__all__ = ["open_reader", "reading_catalog"]
+__all__ = ["followed", "open_reader", "reading_catalog"]
+
+Follower = TypeVar("Follower", bound=ReadStore)
 
 
 def open_reader(attempt: Attempt) -> Store:
@@ -31,15 +35,27 @@ def open_reader(attempt: Attempt) -> Store:
     catalog = _complete_catalog(files)
     attempt.made.append(catalog)
     try:
-        meta = catalog.validate()
-        store = attempt.make_store(ReadStore, catalog, meta, writable=False)
-        with typed_sql_errors(catalog.path):
-            store.view()
-            refuse_lost(files, catalog, meta, mark)
-            _refuse_lost_commits(store)
+        return followed(attempt, ReadStore, catalog, mark)
     except BaseException:
         attempt.give_up()
         raise
+
+
+def followed(
+    attempt: Attempt, kind: type[Follower], catalog: Catalog, mark: DurableMark | None, *,
+    writable: bool = False,
+) -> Follower:
+    """A store that follows the commits of others, at the newest one.
+
+    Args:
+        mark: what was durable before the catalog was opened.
+    """
+    meta = catalog.validate()
+    store = attempt.make_store(kind, catalog, meta, writable=writable)
+    with typed_sql_errors(catalog.path):
+        store.view()
+        refuse_lost(attempt.files, catalog, meta, mark)
+        _refuse_lost_commits(store)
     return store
 
 

@@ -85,7 +85,8 @@ class Indexes:
         self._uuid = uuid
         self._kernel = kernel
         self._possible = kernel.indexes and dim <= INDEX_MAX_DIM
-        self._keeps_files = writable and files.durable
+        #: this process may write the files of indexes now
+        self.keeps_files = writable and files.durable
         #: partitions whose index is not complete, in the order of their turn
         self.behind: dict[int, None] = {}
         #: centres of the indexes met so far, by id
@@ -308,7 +309,7 @@ class Indexes:
     def _save(self, segment: Segment) -> bool:
         """Replace the file of an index. False when that failed, which is not an error."""
         state, row = segment.scan, segment.row
-        if not self._keeps_files or state.index is None:
+        if not self.keeps_files or state.index is None:
             return False
         try:
             image = seal_image(state.index, row, uuid=self._uuid, records=segment.records())

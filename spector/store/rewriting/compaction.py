@@ -75,7 +75,7 @@ def compact_partition(
     Raises:
         PartitionCorruptError: a live record's checksum is wrong. The old file stays untouched.
     """
-    with store.lock:
+    with store.exclusive():
         store.ensure_usable(write=True)
         store.checkpoint()
         segment = store.segments.get(segment_id)
@@ -136,7 +136,7 @@ def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:
 
     Used to migrate stores whose tier was one single file.
     """
-    with store.lock:
+    with store.exclusive():
         store.checkpoint()
         segment = store.segments[segment_id]
         row = segment.row

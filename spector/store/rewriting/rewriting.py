@@ -70,7 +70,7 @@ def rewrite_all(
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
         CatalogCorruptError: its tables have different memories.
     """
-    with store.lock, store.noting_failure():
+    with store.exclusive(), store.noting_failure():
         store.ensure_usable(write=True)
         refuse_disagreement(store.catalog)
         store.checkpoint()

@@ -21,7 +21,7 @@ from spector.store.sqlite.connections import (
     open_connection,
 )
 from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.database import Database
+from spector.store.sqlite.database import Database, need_no_lock
 from spector.store.sqlite.fulltext import has_room, problem_of_full_text, problem_of_schema
 from spector.store.sqlite.hardening import allow_attach, confine, refuse_foreign_code
 from spector.store.sqlite.journals import has_journal, refuse_harm
@@ -75,6 +75,7 @@ __all__ = [
     "keep_open",
     "leaves_statements",
     "limit_log",
+    "need_no_lock",
     "open_connection",
     "page_bytes",
     "problem_of_full_text",

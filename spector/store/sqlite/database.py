@@ -41,7 +41,7 @@ from spector.store.sqlite.reads import (
     typed_sql_errors,
 )
 
-__all__ = ["Database"]
+__all__ = ["Database", "need_no_lock"]
 
 _LOST_LOG: Final = (
     "close its readers, then this store, which saves what it has committed, and open it again"
@@ -83,8 +83,7 @@ class Database(Sole):
         #: commits are not synced one by one
         self.relaxed = durability == "relaxed" and mode == "rw" and path != ":memory:"
         self._synchronous = _SYNCHRONOUS[durability]
-        #: an owner closes it for certain, also when it is dropped
-        self.has_owner = False
+        self.has_owner = False  # who closes it for certain, also when it is dropped
         self._connections: list[sqlite3.Connection] = []
         _databases.add(self)
         self._pool: list[sqlite3.Connection] = []
@@ -101,8 +100,7 @@ class Database(Sole):
         self._closed = False
         #: an error from outside has left a read, and may keep statements running
         self.cut_off = False
-        #: closing it must not copy the log
-        self._spoilt = False
+        self._spoilt = False  # closing it must not copy the log
         self._file = Watched(
             path, "put it back before the store is closed; one that was deleted lives as long as"
             " this process, to be copied from /proc/PID/fd; else restore a backup",
@@ -111,7 +109,8 @@ class Database(Sole):
         #: the log of a writer, whose connection keeps it from its first transaction to its end
         self._log_file = Watched(f"{path}-wal", _LOST_LOG, _LOST_LOG)
         #: raises when the writer's lock no longer keeps others out
-        self.refuse_unlocked: Callable[[], None] = _need_no_lock
+        self.refuse_unlocked: Callable[[], None] = need_no_lock
+        self.may_write = True  # unless several processes write, and it is another one's turn
         try:
             with typed_sql_errors(path):
                 self.main = self._connect(readonly=mode == "r")
@@ -187,6 +186,7 @@ class Database(Sole):
         Commits in a log that has lost its name live as long as the process. So they are copied
         into the catalog at once, as far as readers allow it.
         """
+        assert self.may_write, "a shared store is written in its turn only"
         self._file.refuse_changed()
         self.refuse_unlocked()
         try:
@@ -396,5 +396,5 @@ class Database(Sole):
             self.is_impatient = False
 
 
-def _need_no_lock() -> None:
+def need_no_lock() -> None:
     """A reader and a database in memory have no lock to lose."""

@@ -62,7 +62,7 @@ def drop_unused_words(store: Store, listing: Iterable[str] | None = None) -> Non
     """
     if not (store.files.durable and store.writable):
         return
-    with store.lock, contextlib.suppress(StoreError):
+    with contextlib.suppress(StoreError), store.exclusive():
         there = [name for name in listing or store.files.listing() if is_words(name)]
         if not there:
             return

@@ -66,7 +66,7 @@ class Words:
         self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
         self._kernel, self._key, self._mark = store.kernel, store.uuid, mark
         self._index = self._make_index()
-        if store.writable:
+        if store.keeps_words:
             store.words = self
 
     def at(self, view: View) -> WordView:

@@ -1,0 +1,66 @@
+"""Opens the stores of one memory: the one on disk, and the one of its volatile tiers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterable
+
+from spector.arguments import OpenArguments, without_tilde
+from spector.config import Config
+from spector.errors import InvalidInputError, SpectorError
+from spector.kernel import get_kernel
+from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
+from spector.tiers import TierRouter
+
+__all__ = ["abandon", "at_home", "open_stores"]
+
+
+def at_home(path: str) -> str:
+    """The path with ``~`` expanded; warns of a store in a directory named ``~``."""
+    found = without_tilde(path, "path")
+    if found != path and os.path.exists(os.path.join(path, "catalog.db")):
+        warnings.warn(
+            f"{path} is in the home directory; a store of an earlier version is at ./{path}",
+            UserWarning, stacklevel=4,
+        )  # fmt: skip
+    return found
+
+
+def open_stores(
+    where: str, router: TierRouter, config: Config, stamp: Stamp, how: OpenArguments
+) -> list[OpenedStore]:
+    """The store on disk first, then the volatile one; both share one lock."""
+    tiers, kernel = [tier.files for tier in router], get_kernel()
+    if where == ":memory:":
+        if how.mode == "r":
+            raise InvalidInputError(
+                '":memory:" cannot be opened with mode="r"', hint="there would be nothing to read"
+            )
+        opened = [open_memory(stamp, tiers, config, kernel)]
+    else:
+        opened = [open_disk(
+            where, stamp, tiers, config, kernel, mode=how.mode, durability=how.durability,
+            wait_s=how.wait_s, shared=how.shared,
+        )]
+    try:
+        if where != ":memory:":
+            volatile = open_memory(
+                Stamp(opened[0].store.dim, None, None), tiers, config, kernel
+            )
+            volatile.store.share_lock(opened[0].store)
+            opened.append(volatile)
+        for tier in router:
+            tier.attach(opened[-1 if tier.volatile else 0].store, config)
+    except BaseException:
+        abandon(opened)
+        raise
+    return opened
+
+
+def abandon(opened: Iterable[OpenedStore]) -> None:
+    """Close what was opened, without an error that would hide the first one."""
+    for each in opened:
+        with contextlib.suppress(SpectorError):
+            each.close()

@@ -1,0 +1,116 @@
+"""Shared writers in several processes: all is stored, seen at once, and survives a kill."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from tests.sharing import workers
+from tests.sharing.workers import begun, lines_of, opened
+
+
+def _all_written(tmp_path: Path, processes: int, count: int) -> float:
+    """Processes write at once; the longest that one write took."""
+    mind, log = tmp_path / "mind", tmp_path / "log"
+    running = [
+        begun(workers.write_and_look, mind, log, f"writer {n}", count, workers.WAIT_S)
+        for n in range(processes)
+    ]
+    for each in running:
+        each.join(600)
+    assert [each.exitcode for each in running] == [0] * processes
+    assert lines_of(log, "missing") == lines_of(log, "fewer") == []
+    assert len(set(lines_of(log, "ack"))) == processes * count
+    with spector.open(mind, mode="r", embedder=None) as memory:
+        assert len(memory) == processes * count
+    assert spector.check(mind).ok
+    return max(map(float, lines_of(log, "worst")))
+
+
+def test_processes_store_all_and_see_all(tmp_path: Path, proof: Any) -> None:
+    _all_written(tmp_path, 3, 3)
+    proof("sharing", shared_writes=9, unseen=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_four_processes_of_fifty_writes_store_all_and_see_all(tmp_path: Path, proof: Any) -> None:
+    worst = _all_written(tmp_path, 4, 50)
+    assert worst < 60, worst
+    proof("sharing", shared_writes=200, unseen=0)
+
+
+def _killed(tmp_path: Path, kills: int, seed: int) -> None:
+    """Writers are killed at random moments, beside one that lives."""
+    rng, mind, log = random.Random(seed), tmp_path / "mind", tmp_path / "log"
+    with opened(mind) as memory:
+        kept: dict[int, str] = {}
+        for n in range(kills):
+            victim = begun(workers.write_for_ever, mind, log, seed * 1000 + n)
+            more = rng.randrange(1, 12) + len(lines_of(log, "ack"))
+            while len(lines_of(log, "ack")) < more and victim.is_alive():
+                time.sleep(0.001)
+            time.sleep(rng.random() * 0.01)
+            victim.kill()
+            victim.join(60)
+            assert victim.exitcode == -9
+            made = memory.remember(f"survivor {n}")
+            kept[made.id] = made.text
+            parts = [line.split(" ", 1) for line in lines_of(log, "ack")]
+            acknowledged = {int(each): text for each, text in parts}
+            gone, doubtful = (
+                set(map(int, lines_of(log, kind))) for kind in ("forgotten", "forgetting")
+            )
+            found = {each.id: each.text for each in memory.records()}
+            started = set(lines_of(log, "start")) | set(kept.values())
+            for each, text in (acknowledged | kept).items():
+                if each not in doubtful:
+                    assert found.get(each) == text, (each, text)
+            assert not gone & found.keys()
+            assert set(found.values()) <= started
+            assert memory.check().ok, memory.check().problems
+    report = spector.check(mind)
+    assert report.ok, report.problems
+
+
+def test_killed_writers_lose_nothing_acknowledged(tmp_path: Path, proof: Any) -> None:
+    _killed(tmp_path, 3, 1)
+    proof("sharing", writers_killed=3, lost=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_fifty_killed_writers_lose_nothing_acknowledged(tmp_path: Path, proof: Any) -> None:
+    _killed(tmp_path, 50, 7)
+    proof("sharing", writers_killed=50, lost=0)
+
+
+def _operated(tmp_path: Path, processes: int, count: int, seed: int) -> None:
+    mind, log = tmp_path / "mind", tmp_path / "log"
+    running = [
+        begun(workers.operate, mind, log, f"user {n}", count, seed + n) for n in range(processes)
+    ]
+    for each in running:
+        each.join(3000)
+    assert [each.exitcode for each in running] == [0] * processes
+    assert lines_of(log, "differs") == []
+    assert len(lines_of(log, "done")) == processes
+    report = spector.check(mind)
+    assert report.ok, report.problems
+
+
+def test_random_operations_of_processes_agree_with_models(tmp_path: Path, proof: Any) -> None:
+    _operated(tmp_path, 2, 30, 11)
+    proof("sharing", operations=60, differing=0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_many_random_operations_of_processes_agree_with_models(tmp_path: Path, proof: Any) -> None:
+    _operated(tmp_path, 4, 25_000, 23)
+    proof("sharing", operations=100_000, differing=0)
