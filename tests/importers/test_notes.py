@@ -42,7 +42,9 @@ Ran 5 km with [[Ann Lee|Ann]] before breakfast, see [[Plan#May]]. #sport/running
 def test_properties_tags_dates_links_and_names_of_a_note(tmp_path: Path) -> None:
     (tmp_path / "Daily.md").write_text(DAILY)
     (chunk,) = read(tmp_path / "Daily.md")
-    assert chunk["text"].startswith("Daily\n\ndate: 2024-05-03\n")
+    assert chunk["text"].startswith(
+        "Daily\n\nmood: good\nrating: 4\npeople: [[Ann Lee|Ann]], Ben\n\nRan 5 km"
+    )
     assert chunk["event_time"] == datetime(2024, 5, 3, tzinfo=UTC)
     assert chunk["tags"] == ["journal", "health", "sport/running"]
     assert chunk["aliases"] == ["My run"]
@@ -74,6 +76,36 @@ def test_a_vault_names_folder_and_title_and_skips_what_is_empty(tmp_path: Path) 
     assert set(found) == {"Passport.md", "Kars.md", "2024-05-03 Walk.md", "Bare.md"}
     (only,) = read(vault / "Trips" / "2024" / "Passport.md")
     assert only["text"] == "Passport\n\nEnds in 4471."
+
+
+def test_properties_are_no_memory_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "Kars.md").write_text(
+        "\ufeff---\r\ntags:\r\n  - travel\r\naliases: [East]\r\ncreated: 2024-05-03\r\n"
+        "cssclasses: wide\r\npublish: false\r\nplace: Kale\r\n---\r\n# Kars\r\n\r\nTwo days.\r\n",
+        newline="",
+    )
+    (chunk,) = read(tmp_path / "Kars.md")
+    assert chunk["text"] == "Kars\n\nplace: Kale\n\nTwo days."
+    assert (chunk["tags"], chunk["aliases"]) == (["travel"], ["East"])
+    assert chunk["metadata"]["properties"]["place"] == "Kale"
+    (tmp_path / "Bare.md").write_text("---\ntags: [a]\ndate: 2024-05-03\nid: 7\n---\n")
+    assert read(tmp_path / "Bare.md") == []
+    long = "word " * 230
+    (tmp_path / "Long.md").write_text(f"---\nplace: Kale\n---\n# A\n\n{long}\n\n# B\n\ntext\n")
+    assert read(tmp_path / "Long.md")[0]["text"].startswith("A\n\nplace: Kale\n\nword")
+
+
+@pytest.mark.parametrize(("name", "day"), [
+    ("2024-05-03", 3), ("2024-05-03 Walk", 3), ("Walk on 2024-05-03", 3), ("2024_05_03", 3),
+    ("20240503", 3), ("Ticket 20240503", None), ("2024-13-03", None), ("202405031030 Note", None),
+])  # fmt: skip
+def test_a_day_in_the_name_of_a_note_is_its_date(
+    tmp_path: Path, name: str, day: int | None
+) -> None:
+    (tmp_path / f"{name}.md").write_text("Along the river.\n")
+    (chunk,) = read(tmp_path / f"{name}.md")
+    wanted = None if day is None else datetime(2024, 5, day, tzinfo=UTC)
+    assert chunk.get("event_time") == wanted
 
 
 @pytest.mark.parametrize(("matter", "moment"), [

@@ -8,7 +8,18 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["names_in", "properties_of", "tags_in"]
+__all__ = ["CHANGED", "CREATED", "names_in", "properties_of", "tags_in", "told_of"]
+
+#: properties that say when a note was made, the surest first, and when it was changed
+CREATED: Final = ("date", "created", "created_at", "created-at", "date created", "datetime",
+                  "timestamp", "creation date", "day")  # fmt: skip
+CHANGED: Final = ("updated", "updated_at", "modified", "last_modified", "date modified")
+#: properties that are fields of a memory, or are for programs
+_UNSAID: Final = frozenset((
+    *CREATED, *CHANGED, "tags", "tag", "aliases", "alias", "id", "uuid", "cssclass", "cssclasses",
+    "publish", "permalink", "slug", "layout", "draft", "banner", "cover", "icon", "position",
+    "collapsed",
+))  # fmt: skip
 
 _KEY: Final = re.compile(r"^([^\s:#\-][^:#]*?)\s*:(?:\s+(.*))?$")
 _ITEM: Final = re.compile(r"^\s*-\s+(.*)$")
@@ -40,6 +51,17 @@ def properties_of(lines: list[str]) -> dict[str, Any]:
             if len(items) < _MOST:
                 out[name] = [*items, _scalar(item[1].strip())]
     return {key: value for key, value in out.items() if value is not None}
+
+
+def told_of(properties: dict[str, Any]) -> str:
+    """What the properties say besides tags, dates and other names, one a line; "" for nothing."""
+    out = []
+    for name, value in properties.items():
+        values = value if isinstance(value, list) else [value]
+        said = ", ".join(str(each) for each in values if each is not None and each != "")
+        if said and not isinstance(value, bool) and name.lower() not in _UNSAID:
+            out.append(f"{name}: {said}")
+    return "\n".join(out)
 
 
 def _value(text: str) -> Any:

@@ -11,14 +11,22 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options, label
-from spector.importers.notes.chunks import Block, pack
-from spector.importers.notes.front_matter import names_in, properties_of, tags_in
+from spector.importers.notes.chunks import Block, pack, split
+from spector.importers.notes.front_matter import (
+    CHANGED,
+    CREATED,
+    names_in,
+    properties_of,
+    tags_in,
+    told_of,
+)
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import in_zone, parse_time
 
@@ -32,11 +40,11 @@ _RULE: Final = re.compile(r"^\s*([-*_])(\s*\1){2,}\s*$")
 _ITEM: Final = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s+\S")
 _LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _TAG: Final = re.compile(r"(?<![\w/#&(])#([^\W\d_][\w/-]{0,60})")
-_DAY: Final = re.compile(r"(?<!\d)(\d{4}-\d\d-\d\d)(?!\d)")
-#: properties that say when a note was made, the surest first, and when it was changed
-_CREATED: Final = ("date", "created", "created_at", "created-at", "date created", "datetime",
-                   "timestamp", "creation date", "day")  # fmt: skip
-_CHANGED: Final = ("updated", "updated_at", "modified", "last_modified", "date modified")
+#: a day in the name of a file; at its beginning also "2024_05_03" and "20240503"
+_DAY: Final = re.compile(
+    r"(?<!\d)((?:19|20)\d\d)-(\d\d)-(\d\d)(?!\d)"
+    r"|^((?:19|20)\d\d)(?:_(\d\d)_|(\d\d))(\d\d)(?!\d)"
+)
 #: lines of properties at most
 _MOST_LINES: Final = 400
 _MOST_LINKS: Final = 64
@@ -59,10 +67,8 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
         matter, lines = _front_matter(numbered)
         properties = properties_of(matter)
         title = _title(source, options)
-        blocks = [
-            *([Block(2, "\n".join(matter))] if "".join(matter).strip() else []),
-            *_blocks(lines),
-        ]  # fmt: skip
+        blocks = list(_blocks(lines))
+    blocks = _with_properties(blocks, properties, options)
     named = [each for each in blocks if each.headings]
     path = _path(source, options, title, named[0].headings[0] if named else "", blocks)
     for block in blocks:
@@ -81,6 +87,19 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
 FORMAT: Final = Format(
     "markdown", "notes in Markdown, alone or as a folder or zip of them", read, _recognizes
 )
+
+
+def _with_properties(
+    blocks: list[Block], properties: dict[str, Any], options: Options
+) -> list[Block]:
+    """The blocks, the first of them with what the properties say: no chunk is of these alone."""
+    said = told_of(properties)
+    if not said:
+        return blocks
+    room = max(options.chunk_chars // 2, options.chunk_chars - len(said) - 2)
+    pieces = list(split(blocks[0], room)) if blocks else [Block(2, "")]
+    pieces[0] = replace(pieces[0], text=f"{said}\n\n{pieces[0].text}".rstrip())
+    return [*pieces, *blocks[1:]]
 
 
 def _front_matter(
@@ -143,9 +162,10 @@ def _moment(
 ) -> datetime | None:
     """When a note was made: by its properties, by the day that names the file, by its change."""
     lower = {name.lower(): value for name, value in properties.items()}
-    day = _DAY.match(source.name)
-    given = [lower.get(name) for name in _CREATED]
-    for value in (*given, day[1] if day else None, *(lower.get(name) for name in _CHANGED)):
+    named = _DAY.search(source.name)
+    day = None if named is None else "-".join(each for each in named.groups() if each)
+    given = [lower.get(name) for name in CREATED]
+    for value in (*given, day, *(lower.get(name) for name in CHANGED)):
         moment = _time(value, source, options)
         if moment is not None:
             return moment
