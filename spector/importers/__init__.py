@@ -14,6 +14,7 @@ from __future__ import annotations
 from spector.importers.detect import FORMATS, READERS, detect_format
 from spector.importers.entries import Broken, Format, Found, LeftOut, Message, Options
 from spector.importers.importing import Importing, ImportOptions, import_files
+from spector.importers.observing import observing
 from spector.importers.places import Archive
 from spector.importers.reading import iter_messages
 from spector.importers.report import FileReport, ImportReport
@@ -38,4 +39,5 @@ __all__ = [
     "detect_format",
     "import_files",
     "iter_messages",
+    "observing",
 ]

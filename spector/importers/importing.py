@@ -17,6 +17,7 @@ from spector.errors import ImportFormatError, InvalidInputError, UnknownRecordEr
 from spector.importers.detect import format_named
 from spector.importers.entries import Broken, Found, LeftOut, Message, Options
 from spector.importers.keys import Keys
+from spector.importers.lineage import Lineage
 from spector.importers.places import Place, place_of
 from spector.importers.reading import dated, iter_entries, sources_of
 from spector.importers.report import FileReport, ImportReport
@@ -198,10 +199,12 @@ class Importing:
         unit.report.messages = unit.messages
         if unit.kind == "spector":
             with _at_a_path(unit.source) as path:
+                lineage = Lineage(memory, self._for_line)
                 memory._parts.exchange.check_lines(
-                    path, change=self._for_line, limit=self.options.limit,
-                    timezone=self._zone,
+                    path, change=lineage, limit=self.options.limit, timezone=self._zone,
                 )
+                if self.report.dry_run:
+                    unit.report.known = lineage.known
         unit.report.stored = unit.messages - unit.report.known
 
     def _foresee(self, unit: _Unit, memory: Memory, message: Message) -> None:
@@ -251,9 +254,7 @@ class Importing:
                 continue
             key = keys.of(entry)
             message = self._changed(entry.message)
-            if unit.kind == "spector":
-                key = ""
-            if key and is_blank(message["text"]):
+            if unit.kind != "spector" and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
             elif message.get("tier") in _NOT_KEPT:
                 tally.left_out["working tier, which is not kept"] += 1
@@ -293,12 +294,14 @@ class Importing:
             if progress is not None:
                 progress(done, total)
             if unit.kind == "spector" and storing is None:
+                before = len(memory)
                 with _at_a_path(unit.source) as path:
-                    found = memory.import_(
-                        path, change=self._for_line, limit=self.options.limit, timezone=self._zone,
-                        progress=_shifted(progress, done, total),
+                    memory.import_(
+                        path, change=Lineage(memory, self._for_line), limit=self.options.limit,
+                        timezone=self._zone, progress=_shifted(progress, done, total),
                     )
-                unit.report.stored = len(found)
+                unit.report.stored = max(0, len(memory) - before)
+                unit.report.known = unit.messages - unit.report.stored
                 done += unit.messages
                 continue
             numbered = enumerate(self._messages(unit), 1)

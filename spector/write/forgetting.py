@@ -25,6 +25,7 @@ from spector.store.payloads import (
     expired_ids,
     forget_marks,
     is_marked,
+    mark,
     mark_forgotten,
     names_among,
     owned_rows,
@@ -300,6 +301,17 @@ class Forgetter:
             with store.transaction() as tx:
                 if forget_marks(tx.connection, user_id):
                     note_erasure(tx.connection, [], 0)
+
+    def marked(self, paths: Sequence[KeyPath]) -> list[bool]:
+        """Of each key, whether it is marked."""
+        with self._parts.router.durable_store().catalog.reading() as db:
+            return [is_marked(db, path) for path in paths]
+
+    def mark(self, paths: Sequence[KeyPath]) -> None:
+        """Mark keys of messages that were taken in without one memory for each."""
+        store = self._parts.router.durable_store()
+        with store.exclusive(), store.transaction() as tx:
+            mark(tx.connection, paths)
 
     def unmark(self, path: KeyPath) -> bool:
         """Erase the mark of a key that was forgotten; False when there is none."""

@@ -175,14 +175,15 @@ Body.
 def test_markdown_chunks_know_their_headings_and_lose_no_line(tmp_path: Path) -> None:
     chunks = read(written(tmp_path / "runbook.md", NOTES))
     by_heading = {tuple(c["metadata"].get("headings", ())): c["text"] for c in chunks[:-1]}
-    assert by_heading[()] == "owner: maya"
-    assert by_heading[("Runbook",)] == "Runbook\n\nIntro paragraph\nover two lines."
+    assert by_heading[("Runbook",)] == (
+        "Runbook\n\nowner: maya\n\nIntro paragraph\nover two lines."
+    )
     deploy = by_heading[("Runbook", "Deploy")]
     assert deploy.startswith("Runbook > Deploy\n\n1. Tag the release\n2. Wait")
     assert "# not a heading\nmake ship" in deploy
     assert by_heading[("Runbook", "Setext title")].endswith("Body.")
     assert chunks[-1]["text"] == "Runbook\n\nNever on Fridays"
-    assert [c["metadata"]["line"] for c in chunks] == [2, 6, 11, 23, 25]
+    assert [c["metadata"]["line"] for c in chunks] == [6, 11, 23, 25]
 
 
 @pytest.mark.parametrize("format", ["text", "markdown"])

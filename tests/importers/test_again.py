@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector.importers import import_files
+from spector.importers import Importing, ImportOptions, ImportReport, import_files, observing
 from tests.fakes import FakeEmbedder
 from tests.importers.samples import SAMPLES
 from tests.proof import seed
@@ -107,6 +107,93 @@ def test_an_import_of_a_folder_is_known_wherever_the_folder_lies(tmp_path: Path)
     with opened() as memory:
         assert import_files(memory, tmp_path / "here").stored == 2
         assert import_files(memory, tmp_path / "there").known == 2
+
+
+def exported(tmp_path: Path, *texts: str, name: str = "e.jsonl", at: int = 0) -> Path:
+    """An export of a store with these memories, a fact, and one that replaced another."""
+    path = tmp_path / name
+    with spector.open(tmp_path / f"origin{at}", embedder=FakeEmbedder(dim=16)) as memory:
+        if not len(memory):
+            old = memory.remember("I live in Ankara.", user_id="u")
+            memory.remember("I live in İzmir.", user_id="u", supersedes=old)
+            memory.remember("It has a key.", key="k1")
+            memory.facts.add("Ann", "likes", "tea", user_id="u")
+        for text in texts:
+            memory.remember(text, user_id="u")
+        memory.export(path, overwrite=True)
+    return path
+
+
+def test_our_own_export_that_is_imported_twice_adds_nothing(tmp_path: Path) -> None:
+    first = exported(tmp_path)
+    with opened() as memory:
+        assert import_files(memory, first).stored == len(memory) == 4
+        before = essence(memory)
+        foreseen = import_files(memory, first, dry_run=True)
+        report = import_files(memory, first)
+        assert (foreseen.stored, foreseen.known) == (report.stored, report.known) == (0, 4)
+        assert essence(memory) == before
+        longer = exported(tmp_path, "One more.", name="later.jsonl")
+        report = import_files(memory, longer)
+        assert (report.stored, report.known) == (1, 4)
+        new, old = (next(each for each in memory if each.text == f"I live in {city}.")
+                    for city in ("İzmir", "Ankara"))  # fmt: skip
+        assert new.supersedes == (old.id,)
+        other = exported(tmp_path, name="other.jsonl", at=1)
+        assert import_files(memory, other).stored == 2, "a key and a fact are known"
+        memory.export(tmp_path / "on.jsonl")
+        with opened() as third:
+            assert import_files(third, tmp_path / "on.jsonl").stored == len(memory)
+            assert import_files(third, longer).stored == 0, "it came by another store before"
+
+
+def test_a_store_knows_its_own_export(tmp_path: Path) -> None:
+    path = exported(tmp_path)
+    with spector.open(tmp_path / "origin0", embedder=FakeEmbedder(dim=16)) as memory:
+        report = import_files(memory, path)
+        assert (report.stored, report.known, len(memory)) == (0, 4, 4)
+        memory.forget(next(each for each in memory if "Ankara" in each.text))
+        assert import_files(memory, path).stored == 1, "a memory without a key comes back"
+        for_ada = import_files(memory, path, change=lambda line: {**line, "user_id": "ada"})
+        assert for_ada.stored == 4
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_what_was_observed_is_not_observed_again(tmp_path: Path, ours: bool) -> None:
+    said = ["My sister Ayşe works at Acme.", "ok", "I moved to Kars.", "I am allergic to nuts."]
+    if ours:
+        path = exported(tmp_path, *said)
+    else:
+        path = tmp_path / "chat.jsonl"
+        lines = [json.dumps({"role": "user", "content": text}) for text in said]
+        path.write_text("\n".join(lines) + "\n")
+    seen: list[list[str]] = []
+    with opened() as memory:
+
+        def observe(messages: list[dict[str, Any]]) -> None:
+            seen.append([each["text"] for each in messages])
+            fields = ("text", "role", "user_id")
+            memory.observe_many([
+                {name: each[name] for name in fields if name in each} for each in messages
+            ])
+
+        def run() -> ImportReport:
+            importing = Importing([("x", path)], ImportOptions())
+            importing.check(memory)
+            return importing.store(memory, storing=observing(memory, observe))
+
+        first = run()
+        before = essence(memory)
+        assert first.stored == len(seen[0]) > 0 < len(memory)
+        again = run()
+        assert (again.stored, again.known, len(seen)) == (0, first.stored, 1)
+        assert essence(memory) == before, "not even strengthened"
+        if not ours:
+            with path.open("a") as file:
+                file.write('{"role": "user", "content": "My dog is called Fındık."}\n')
+            assert (run().stored, seen[-1]) == (1, ["My dog is called Fındık."])
+            whole = import_files(memory, path)
+            assert whole.stored == 5, "an import of everything is another matter"
 
 
 IMPORT = """

@@ -24,7 +24,7 @@ from spector.store.payloads.schema import ENTRY_MINOR, table_named
 
 __all__ = [
     "KeyPath", "entries_of", "entry_at", "follow_user", "forget_marks", "is_marked",
-    "mark_forgotten", "path_of", "prefix_condition", "put_entries", "unmark",
+    "mark", "mark_forgotten", "path_of", "prefix_condition", "put_entries", "unmark",
 ]
 
 _ENTRY: Final = table_named("entry")
@@ -112,8 +112,13 @@ def is_marked(db: sqlite3.Connection, path: KeyPath) -> bool:
 
 def mark_forgotten(db: sqlite3.Connection, ids: Collection[int]) -> None:
     """Mark the keys of memories that are about to be deleted."""
-    paths = [path for row in entries_of(db, ids).values() if (path := path_of(row)) is not None]
+    mark(db, [path for row in entries_of(db, ids).values() if (path := path_of(row)) is not None])
+
+
+def mark(db: sqlite3.Connection, paths: Collection[KeyPath]) -> None:
+    """Mark keys, whether or not a memory ever had them."""
     if paths:
+        make_tables(db, ENTRY_MINOR)
         salt = _salt(db) or secrets.token_hex(16)
         put_rows(db, _MARK, [_mark_of(salt, path) | {"salt": salt} for path in paths])
 

@@ -12,7 +12,6 @@ from spector.cli.commands.files.reading import (
     probe,
     refuse_working,
     say_refused,
-    without_key,
 )
 from spector.cli.commands.files.tally import Tally
 from spector.cli.options import (
@@ -25,7 +24,7 @@ from spector.cli.options import (
     open_store,
 )
 from spector.cli.output import Console, clean
-from spector.importers import Importing
+from spector.importers import Importing, observing
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -63,9 +62,9 @@ _IMPORT = """Store the messages of chat logs (JSON lines, exports of ChatGPT, Cl
 WhatsApp, Slack, Discord), notes (Markdown, text), tables and data sets: files, folders or zip
 archives. Each file is read and checked to its end before its first message is stored, so a
 malformed file stores nothing. Every message has a key: importing a file again, or a longer export
-of the same chat, adds what is new, and what was forgotten stays forgotten (not with --observe). A
-file that was named and cannot be read ends the command; one in a folder is listed, the others are
-stored, and the exit code is 1. --dry-run ends with the same exit code."""
+of the same chat, adds what is new, and what was forgotten stays forgotten. A file that was named
+and cannot be read ends the command; one in a folder is listed, the others are stored, and the exit
+code is 1. --dry-run ends with the same exit code."""
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
@@ -85,11 +84,9 @@ def run_import(args: argparse.Namespace, console: Console) -> int:
 def _store(
     args: argparse.Namespace, console: Console, importing: Importing, tally: Tally | None
 ) -> None:
-    def observe(messages: list[dict[str, Any]]) -> list[str]:
+    def observe(messages: list[dict[str, Any]]) -> None:
         assert tally is not None
-        results = memory.observe_many([without_key(each) for each in messages])
-        tally.add(results)
-        return ["new"] * len(results)
+        tally.add(memory.observe_many(messages))
 
     with (
         open_store(
@@ -100,7 +97,8 @@ def _store(
         before = len(memory)
         try:
             importing.store(
-                memory, progress=progress.reach, storing=None if tally is None else observe
+                memory, progress=progress.reach,
+                storing=None if tally is None else observing(memory, observe),
             )
         except BaseException as error:
             _say_how_far(memory, before, importing, error, console)
