@@ -79,8 +79,13 @@ def plan_of(
     if not place.is_one:
         known = [each for each in chats.ARCHIVES if each.recognizes(place)]
         if known and format in ("auto", known[0].name):
+            taken = set()
             for source, context in known[0].files(place):
+                taken.add(source)
                 yield source, known[0].name, context
+            for source in place.files:  # lists of users, settings, notes of the program
+                if source not in taken:
+                    place.others[source.suffix] = place.others.get(source.suffix, 0) + 1
             return
     for source in place.files:
         kind: str | ImportFormatError = format

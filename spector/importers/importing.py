@@ -157,7 +157,6 @@ class Importing:
         return self.report
 
     def _check_place(self, place: Place, memory: Memory) -> None:
-        self.report.others.update(place.others)
         for source, kind, context in sources_of(place, self.options.format):
             report = FileReport(source.label)
             try:
@@ -173,6 +172,7 @@ class Importing:
                 continue
             self.report.files.append(report)
             self._units.append(unit)
+        self.report.others.update(place.others)
 
     def _refuse(self, report: FileReport, error: ImportFormatError) -> None:
         report.error, report.hint = error.message, error.hint

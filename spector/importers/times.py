@@ -19,7 +19,7 @@ __all__ = ["TIME_KEYS", "in_zone", "parse_time", "time_among"]
 TIME_KEYS: Final = (
     "timestamp", "created_at", "createdAt", "create_time", "createTime", "created", "date_unixtime",
     "sent_at", "sentAt", "datetime", "dateTime", "ts", "time", "date", "posted_at", "timestamp_ms",
-    "updated_at", "updatedAt",
+    "published_at", "creationdate", "updated_at", "updatedAt",
 )  # fmt: skip
 #: of these a value that is no time refuses the entry; of the others it is a property
 _SURE: Final = frozenset(("timestamp", "created_at", "create_time", "time", "date"))

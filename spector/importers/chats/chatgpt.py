@@ -21,6 +21,10 @@ __all__ = ["ARCHIVE", "FORMAT"]
 
 _MEMBER: Final = re.compile(r"^conversations([-_]\d+)?\.json$")
 _LATEST_S: Final = 1e12
+#: what the program puts into answers: marks of sources, and names of what it knows more of
+_SOURCES: Final = re.compile(
+    "( ?)(\ue200[^\ue200\ue201]*\ue201|\u3010[0-9:]+\u2020[^\u3010\u3011]*\u3011)"
+)
 _SPOKEN_ROLES: Final = {"user", "assistant"}
 _SPOKEN_TYPES: Final = {"text", "multimodal_text"}
 #: kind of content -> why it is left out
@@ -92,9 +96,7 @@ def _messages(
             continue
         where = f"{place}, message {body.get('id') or node.get('id')}"
         reason = _reason(body)
-        text = "" if reason else text_of_parts(
-            _object(body, "content").get("parts") or _object(body, "content").get("text")
-        )
+        text = "" if reason else _text(body)
         if reason or not text:
             yield LeftOut(reason or _without_text(body), where)
             continue
@@ -197,6 +199,24 @@ def _reason(body: dict[str, Any]) -> str:
     if isinstance(kind, str) and kind in _SPOKEN_TYPES:
         return ""
     return _UNSPOKEN.get(kind, "no text") if isinstance(kind, str) else "no text"
+
+
+def _text(body: dict[str, Any]) -> str:
+    """The text of a message, with names for the program's marks of them, and none of sources."""
+    content = _object(body, "content")
+    text = text_of_parts(content.get("parts") or content.get("text"))
+    if "\ue200" not in text and "\u2020" not in text:
+        return text
+    references = _object(body, "metadata").get("content_references")
+    names = {
+        each["matched_text"]: each["name"]
+        for each in (references if isinstance(references, list) else ())
+        if isinstance(each, dict) and isinstance(each.get("matched_text"), str)
+        and isinstance(each.get("name"), str)
+    }
+    return _SOURCES.sub(
+        lambda found: found[1] + names[found[2]] if found[2] in names else "", text
+    ).strip()
 
 
 def _without_text(body: dict[str, Any]) -> str:

@@ -46,8 +46,8 @@ def _message(
         raise source.error(place, "is not an object", hint="export it again as JSON")
     if str(entry.get("type", "Default")) not in _SPOKEN:
         return LeftOut("notice", place)
-    text = entry.get("content")
-    if not isinstance(text, str) or not text.strip():
+    text = _text(entry)
+    if not text:
         return left_out(_kind(entry), place)
     channel, guild = _object(document, "channel"), _object(document, "guild")
     author, reference = _object(entry, "author"), _object(entry, "reference")
@@ -59,7 +59,24 @@ def _message(
         is_bot=author.get("isBot") is True,
         channel=short_text(channel.get("name")), server=short_text(guild.get("name")),
         reply_to=short_text(reference.get("messageId")),
+        forwarded=True if _object(entry, "forwardedMessage") else None,
     )
+
+
+def _text(entry: dict[str, Any]) -> str:
+    """The words of a message: its own, those that it passes on, or what a program made of them."""
+    embeds = entry.get("embeds")
+    author = _object(entry, "author")
+    shown = [
+        each.get(name) for each in (embeds if isinstance(embeds, list) else ())
+        if isinstance(each, dict) and author.get("isBot") is True
+        for name in ("title", "description")
+    ]
+    told = "\n".join(each.strip() for each in shown if isinstance(each, str) and each.strip())
+    for text in (entry.get("content"), _object(entry, "forwardedMessage").get("content"), told):
+        if isinstance(text, str) and text.strip():
+            return text
+    return ""
 
 
 def _kind(entry: dict[str, Any]) -> str | None:

@@ -26,6 +26,10 @@ _SPOKEN: Final = frozenset((
     "bot_message", "thread_broadcast", "me_message", "file_share", "file_comment",
     "reply_broadcast",
 ))  # fmt: skip
+#: blocks that begin a line, and blocks within blocks
+_LINES: Final = frozenset(("rich_text_section", "rich_text_preformatted", "rich_text_quote",
+                           "section", "header", "context"))  # fmt: skip
+_DEEPEST: Final = 12
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|\s]*[^<>|]*)(?:\|([^<>]*))?>")
 
 
@@ -98,7 +102,10 @@ def _message(
     if entry.get("hidden") is True:
         return LeftOut("hidden", place)
     users = options.context.get("users", {})
-    text = _text(entry.get("text"), users, options.context.get("channels", {}))
+    channels = options.context.get("channels", {})
+    text = _text(entry.get("text"), users, channels)
+    if not text.strip():
+        text = _text(_beside(entry, users, channels), users, channels)
     if not text.strip():
         files = entry.get("files")
         kind = files[0].get("mimetype") if isinstance(files, list) and files and isinstance(
@@ -114,6 +121,52 @@ def _message(
         channel=channel or None,
         thread=thread if isinstance(thread, str) and thread != ts else None,
     )
+
+
+def _beside(
+    entry: dict[str, Any], users: dict[str, str], channels: dict[str, str]
+) -> str | None:
+    """The words of a message without a text: of its blocks, or of what a program attached."""
+    out: list[str] = []
+    _collect(entry.get("blocks"), out, users, channels, 0)
+    if out:
+        return html.escape("".join(out).strip(), quote=False)
+    found = entry.get("attachments")
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict):
+            said = [each.get(name) for name in ("pretext", "title", "text")]
+            kept = [one for one in said if isinstance(one, str) and one.strip()]
+            kept = kept or [each[name] for name in ("fallback",) if isinstance(each.get(name), str)]
+            out += kept
+    return "\n".join(out)
+
+
+def _collect(
+    part: Any, out: list[str], users: dict[str, str], channels: dict[str, str], depth: int
+) -> None:
+    """Add the words of blocks of rich text to ``out``."""
+    if isinstance(part, list):
+        for each in part:
+            _collect(each, out, users, channels, depth)
+        return
+    if not isinstance(part, dict) or depth > _DEEPEST:
+        return
+    kind, text = part.get("type"), part.get("text")
+    if kind == "user":
+        out.append(f"@{users.get(str(part.get('user_id')), part.get('user_id'))}")
+    elif kind == "channel":
+        out.append(f"#{channels.get(str(part.get('channel_id')), part.get('channel_id'))}")
+    elif kind == "emoji":
+        out.append(f":{part.get('name')}:")
+    elif kind == "link":
+        out.append(str(text or part.get("url") or ""))
+    elif isinstance(text, str):
+        out.append(text)
+    else:
+        if kind in _LINES and out:
+            out.append("\n")
+        _collect(text, out, users, channels, depth + 1)
+        _collect(part.get("elements"), out, users, channels, depth + 1)
 
 
 def _speaker(entry: dict[str, Any], users: dict[str, str]) -> str | None:
@@ -142,6 +195,7 @@ def _text(value: Any, users: dict[str, str], channels: dict[str, str]) -> str:
             return f"#{channels.get(target) or name or target}"
         if kind == "!":
             return name or f"@{target.split('^')[0]}"
+        target = target.removeprefix("mailto:").removeprefix("tel:")
         return f"{name} ({target})" if name and name not in target else target
 
     return html.unescape(_MARK.sub(shown, value))

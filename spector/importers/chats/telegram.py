@@ -93,8 +93,16 @@ def _text(value: Any) -> str:
         return value
     if not isinstance(value, list):
         return ""
-    pieces = (each.get("text") if isinstance(each, dict) else each for each in value)
-    return "".join(each for each in pieces if isinstance(each, str))
+    return "".join(_piece(each) for each in value)
+
+
+def _piece(value: Any) -> str:
+    """A piece of a text; a link behind words stands after them."""
+    text = value.get("text") if isinstance(value, dict) else value
+    if not isinstance(text, str):
+        return ""
+    link = value.get("href") if isinstance(value, dict) else None
+    return f"{text} ({link})" if isinstance(link, str) and link and link not in text else text
 
 
 def _time(

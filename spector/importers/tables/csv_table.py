@@ -14,19 +14,20 @@ from typing import Any, Final, TextIO
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
 from spector.importers.sources import Head, SourceFile
+from spector.importers.tables.dates import iso_of, order_of
 from spector.importers.times import parse_time
 
 __all__ = ["FORMAT"]
 
 #: field of a memory -> names of its column, the surest first
 _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "text": ("text", "content", "message", "body", "memory", "note", "value", "metin", "mesaj",
-             "icerik"),
+    "text": ("text", "content", "contents", "message", "body", "memory", "note", "value", "metin",
+             "mesaj", "icerik"),
     "event_time": ("event_time", "timestamp", "created_at", "createdat", "datetime", "date_time",
                    "date", "time", "sent_at", "created", "ts", "tarih", "zaman"),
     "role": ("role", "sender_type", "rol"),
     "speaker": ("speaker", "author", "sender", "from", "name", "username", "user", "kisi",
-                "gonderen"),
+                "gonderen", "yazan", "kimden"),
     "user_id": ("user_id", "userid"),
     "agent_id": ("agent_id", "agentid"),
     "session_id": ("session_id", "conversation_id", "conversation", "thread_id", "thread",
@@ -37,6 +38,10 @@ _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "id": ("id", "message_id", "uuid"),
 }  # fmt: skip
 _DELIMITERS: Final = ",;\t|"
+#: "sep=;", as the first line of a table may say it
+_SEPARATOR: Final = re.compile(r'\s*"?sep=([,;|\t])"?\s*$', re.IGNORECASE)
+#: characters of a cell at most; the parser's own limit is that of short notes
+_MOST_CHARS: Final = 1 << 30
 
 
 def _recognizes(head: Head) -> bool:
@@ -49,19 +54,25 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
         first = stream.readline()
         while first and not first.strip():
             first = stream.readline()
-        delimiter = max(_DELIMITERS, key=first.count)
-        if source.suffix == ".tsv":
-            delimiter = "\t"
+    said = _SEPARATOR.match(first)
+    delimiter = said[1] if said else max(_DELIMITERS, key=first.count)
+    if source.suffix == ".tsv" and not said:
+        delimiter = "\t"
     with source.open_text() as stream:
-        rows = _rows(stream, source, delimiter)
-        _, names = next(rows, (0, []))
-        columns = _columns(names, source)
+        names, columns, rows = _table(stream, source, delimiter, bool(said))
+        day_first = None
+        if (at := columns.get("event_time")) is not None:
+            day_first = order_of(cells[at] for _, cells in rows if at < len(cells))
+    with source.open_text() as stream:
+        names, columns, rows = _table(stream, source, delimiter, bool(said))
         for line, cells in rows:
             place = f"line {line}"
             if not any(cell.strip() for cell in cells):
                 continue
+            while len(cells) > len(names) and not cells[-1].strip():
+                cells.pop()
             try:
-                yield _row(names, cells, columns, source, place, options)
+                yield _row(names, cells, columns, day_first, source, place, options)
             except ImportFormatError as error:
                 yield Broken(error)
 
@@ -71,10 +82,25 @@ FORMAT: Final = Format(
 )
 
 
+def _table(
+    stream: TextIO, source: SourceFile, delimiter: str, has_separator: bool
+) -> tuple[list[str], dict[str, int], Iterator[tuple[int, list[str]]]]:
+    """The names of a table, the columns that are known, and its rows."""
+    rows = _rows(stream, source, delimiter)
+    if has_separator:  # a line for the program of the table, before the names
+        next(rows)
+    _, names = next(rows, (0, []))
+    while names and not names[-1].strip():  # lines that end with the separator
+        names.pop()
+    return names, _columns(names, source), rows
+
+
 def _rows(
     stream: TextIO, source: SourceFile, delimiter: str
 ) -> Iterator[tuple[int, list[str]]]:
     """(line, cells) of every row, the names among them."""
+    if csv.field_size_limit() < _MOST_CHARS:
+        csv.field_size_limit(_MOST_CHARS)
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
     line = 1
     while True:
@@ -120,8 +146,8 @@ def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
 
 
 def _row(
-    names: list[str], cells: list[str], columns: dict[str, int], source: SourceFile, place: str,
-    options: Options,
+    names: list[str], cells: list[str], columns: dict[str, int], day_first: bool | None,
+    source: SourceFile, place: str, options: Options,
 ) -> Entry:
     if len(cells) != len(names):
         raise source.error(
@@ -133,7 +159,14 @@ def _row(
     if not text.strip():
         return LeftOut("no text", place)
     message: Message = {"text": text, "source": given.get("source") or source.name}
-    moment = parse_time(given.get("event_time"), source, place, options, name="time")
+    written = given.get("event_time") or ""
+    when = iso_of(written, day_first)
+    if when is None:
+        raise source.error(
+            place, f"the order of day and month in {written[:40]!r} is not clear",
+            hint="write dates like 2026-05-04",
+        )
+    moment = parse_time(when, source, place, options, name="time")
     if moment is not None:
         message["event_time"] = moment
     for name in ("user_id", "agent_id", "session_id"):

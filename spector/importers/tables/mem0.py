@@ -9,6 +9,7 @@ from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
 from spector.importers.sources import Head, SourceFile, each_line
 from spector.importers.times import parse_time
+from spector.messages import counted
 
 __all__ = ["FORMAT"]
 
@@ -24,7 +25,7 @@ def _recognizes(head: Head) -> bool:
 
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """Every memory with its user, agent and run."""
-    for place, entry in _entries(source):
+    for place, entry in _entries(source, options):
         try:
             if isinstance(entry, ImportFormatError):
                 raise entry
@@ -36,7 +37,7 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
 FORMAT: Final = Format("mem0", "memories of mem0: what get_all returns, as JSON", read, _recognizes)
 
 
-def _entries(source: SourceFile) -> Iterator[tuple[str, Any]]:
+def _entries(source: SourceFile, options: Options) -> Iterator[tuple[str, Any]]:
     if source.first_character() == "{":
         try:
             document = source.load_object()
@@ -45,6 +46,10 @@ def _entries(source: SourceFile) -> Iterator[tuple[str, Any]]:
             return
         found = next((document[name] for name in _LISTS if isinstance(document.get(name), list)),
                      [document])  # fmt: skip
+        if isinstance(relations := document.get("relations"), list) and relations:
+            options.notes.append(
+                f"{source.label}: {counted(len(relations), 'relation')} of the graph not read"
+            )
         for number, entry in enumerate(found, 1):
             yield f"entry {number}", entry
         return

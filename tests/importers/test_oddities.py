@@ -1,0 +1,157 @@
+"""What real exports have beside messages: marks of programs, copies of sessions, odd tables.
+
+Damage without it: "citeturn0search0" in what was answered, a session twice because it was gone on
+with, the fifth of March instead of the third of May. Guard: entries made after real exports.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.errors import ImportFormatError
+from spector.importers import import_files
+from spector.importers.tables.dates import iso_of, order_of
+from tests.fakes import FakeEmbedder
+from tests.importers.test_assistants import line
+from tests.importers.test_messengers import DAY, USERS, message, post, read, reasons, told
+
+
+def written(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+# --- assistants ----------------------------------------------------------------------------------
+
+
+def test_marks_of_sources_are_no_words_of_an_answer(tmp_path: Path) -> None:
+    city = '\ue200entity\ue202["city","Rize"]\ue201'
+    cite, old = "\ue200cite\ue202turn0search0\ue201", "\u30103\u2020source\u3011"
+    text = f"A fern {cite}. It grows in {city}.{old}"
+    node = {"id": "a", "parent": None, "message": {
+        "id": "a", "author": {"role": "assistant"}, "create_time": 1714730000.5,
+        "content": {"content_type": "text", "parts": [text]},
+        "metadata": {"content_references": [
+            {"matched_text": city, "name": "Rize"}, {"matched_text": 5, "name": "x"}, "y"]}}}
+    talk = {"title": "Fern", "conversation_id": "c", "current_node": "a", "mapping": {"a": node}}
+    (found,) = read(written(tmp_path / "conversations.json", [talk]))
+    assert found["text"] == "A fern. It grows in Rize."
+
+
+def test_a_session_that_is_gone_on_with_brings_only_what_is_new(tmp_path: Path) -> None:
+    inserted = [{"type": "text", "text": "<ide_opened_file>a.py is open</ide_opened_file>"},
+                {"type": "text", "text": "Fix the test"}]  # fmt: skip
+    first = [line(1, "user", inserted), line(2, "assistant", [{"type": "text", "text": "I will."}])]
+    made_up = line(3, "assistant", [{"type": "text", "text": "No response requested."}])
+    made_up["message"]["model"] = "<synthetic>"
+    later = [{**each, "sessionId": "9aa"} for each in [*first, made_up, line(4, "user", "Thanks")]]
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for name, entries in (("8f1", first), ("9aa", later)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in entries))
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        report = import_files(memory, folder)
+        assert [each.text for each in memory] == ["Fix the test", "I will.", "Thanks"]
+        assert (report.stored, report.known) == (3, 2)
+
+
+def test_lists_beside_the_messages_of_an_export_are_counted(tmp_path: Path) -> None:
+    written(tmp_path / "slack" / "users.json", USERS)
+    written(tmp_path / "slack" / "canvases.json", [])
+    written(tmp_path / "slack" / "general" / "2024-05-03.json", DAY)
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        report = import_files(memory, tmp_path / "slack")
+    assert report.others[".json"] == 2
+    assert not [each.error for each in report.files if each.error]
+
+
+# --- messengers ----------------------------------------------------------------------------------
+
+
+def test_words_that_stand_beside_an_empty_text(tmp_path: Path) -> None:
+    section = {"type": "rich_text_section", "elements": [
+        {"type": "text", "text": "only blocks & <"}, {"type": "user", "user_id": "U2"},
+        {"type": "link", "url": "https://example.org/a"}, {"type": "emoji", "name": "wave"}]}
+    blocks = [{"type": "rich_text", "elements": [section, section]}]
+    entries = [
+        {"type": "message", "user": "U1", "text": "", "ts": "1714730000.0001", "blocks": blocks},
+        {"type": "message", "subtype": "bot_message", "username": "Git", "text": "", "bot_id": "B",
+         "ts": "1714730001.0001", "attachments": [{"fallback": "x", "title": "PR #7",
+                                                   "text": "Fix <https://e.org/x|login>"}]},
+        {"type": "message", "user": "U1", "text": "", "ts": "1714730002.0001", "blocks": [[7]]},
+        {"type": "message", "user": "U1", "text": "to <mailto:a@b.org|a@b.org> &lt;3",
+         "ts": "1714730003.0001"},
+    ]  # fmt: skip
+    written(tmp_path / "users.json", USERS)
+    written(tmp_path / "general" / "2024-05-03.json", entries)
+    said = "only blocks & <@Benhttps://example.org/a:wave:"
+    assert told(read(tmp_path)) == [
+        ("Ann Lee", f"{said}\n{said}"), ("Git", "PR #7\nFix login (https://e.org/x)"),
+        ("Ann Lee", "to a@b.org <3"),
+    ]
+
+
+def test_discord_passes_words_on_and_programs_show_cards(tmp_path: Path) -> None:
+    robot = {"id": "8", "name": "robot", "nickname": "robot", "isBot": True}
+    card = [{"title": "News", "description": "The harbour is closed"}]
+    path = written(tmp_path / "harbour.json", {
+        "guild": {"name": "Boats"}, "channel": {"id": "77", "name": "harbour"}, "messages": [
+            post(1, "", forwardedMessage={"content": "passed on"}),
+            post(2, "", embeds=card, author=robot), post(3, "", embeds=card)]})  # fmt: skip
+    found = read(path)
+    assert told(found) == [("Ann", "passed on"), ("robot", "News\nThe harbour is closed")]
+    assert found[0]["metadata"]["forwarded"] is True
+    assert reasons(path, "discord") == ["picture"]
+
+
+def test_a_link_behind_words_of_telegram_stays(tmp_path: Path) -> None:
+    text = ["See ", {"type": "text_link", "text": "the page", "href": "https://e.org/p"}, "."]
+    chat = {"name": "A", "type": "personal_chat", "id": 1, "messages": [message(2, text)]}
+    assert read(written(tmp_path / "result.json", chat))[0]["text"] == (
+        "See the page (https://e.org/p)."
+    )
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_table_as_a_spreadsheet_saves_it(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "t.csv"
+    long = "word " * 40_000
+    text = ('sep=;\r\nid;tarih;gönderen;mesaj;not 2;\r\n1;13.05.2024 22:00;Ayşe;"Merhaba; '
+            f'""dünya""\r\nikinci satır";x;\r\n2;14.05.2024 09:01;Can;{long};;\r\n')
+    path.write_text(text, encoding=encoding, newline="")
+    found = read(path, timezone="Europe/Istanbul")
+    assert told(found) == [("Ayşe", 'Merhaba; "dünya"\nikinci satır'), ("Can", long)]
+    assert found[0]["event_time"] == datetime(2024, 5, 13, 19, tzinfo=UTC)
+    with pytest.raises(ImportFormatError, match=r"line 3: .* no time zone"):
+        read(path)
+
+
+@pytest.mark.parametrize(("days", "wanted"), [
+    (["5/13/2024 10:00 PM", "6/1/2024"], ["2024-05-13T22:00:00", "2024-06-01"]),
+    (["13/5/2024 12:00 am", "1/6/2024"], ["2024-05-13T00:00:00", "2024-06-01"]),
+    (["1.6.2024", "2.6.2024 9.05"], ["2024-06-01", "2024-06-02T09:05:00"]),
+    (["1/6/2024", "2/6/2024"], [None, None]), (["13/5/2024", "5/13/2024"], [None, None]),
+    (["2024-05-13", "soon"], ["2024-05-13", "soon"]),
+    (["5/13/2024 13:00 PM"], ["5/13/2024 13:00 PM"]),
+])  # fmt: skip
+def test_days_of_a_table_are_read_in_the_order_that_all_rows_allow(
+    days: list[str], wanted: list[str | None]
+) -> None:
+    assert [iso_of(each, order_of(days)) for each in days] == wanted
+
+
+def test_an_order_of_day_and_month_that_is_not_clear_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("date,author,content\n5/3/2024,Ann,hello\n")
+    with pytest.raises(ImportFormatError, match=r"line 2: the order of day and month in '5/3"):
+        read(path)
