@@ -103,7 +103,8 @@ class ChatMessage:
             return text
         raise InvalidTextError(
             f"a message needs a text, and this one has {self.found}",
-            hint='write it like {"role": "user", "content": "..."}, or leave it out',
+            hint='write it like {"role": "user", "content": "..."}, or keep it without a text:'
+            " remember(message, attachment=message)",
         )
 
     def shown_calls(self) -> list[dict[str, str]]:

@@ -105,6 +105,7 @@ class Flag(enum.IntFlag):
     DORMANT = 1 << 7
     QUARANTINED = 1 << 8
     AUXILIARY = 1 << 9
+    NO_TEXT = 1 << 10
 
 
 class Category(enum.IntEnum):

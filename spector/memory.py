@@ -62,7 +62,7 @@ class Memory(Verbs):
     @verb
     @with_keywords(MemoryFields)
     def remember(
-        self, text_or_message: str | Mapping[str, Any], **fields: Unpack[MemoryFields]
+        self, text_or_message: str | Mapping[str, Any] | None = None, **fields: Unpack[MemoryFields]
     ) -> MemoryRecord:
         """Store one memory and return it; the next recall finds it.
 

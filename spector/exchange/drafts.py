@@ -45,7 +45,9 @@ def draft_of(
     for sort in sorts & TIER_OF_SORT.keys():
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)
-    draft.restored = _restored(line.entry, is_auxiliary="statistic" in sorts)
+    draft.restored = _restored(
+        line.entry, is_auxiliary="statistic" in sorts, is_wordless=draft.is_wordless
+    )
     draft.tags = _with_own_end(draft, line.entry)
     draft.revision = line.entry.get("revision")
     if line.entry.get("refresh_s") is not None and draft.expires_ms is not None:
@@ -101,11 +103,14 @@ def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
     return join_reserved_tags(found.own, found.supersedes, (until_ms,))
 
 
-def _restored(entry: dict[str, Any], *, is_auxiliary: bool) -> dict[str, Any]:
+def _restored(
+    entry: dict[str, Any], *, is_auxiliary: bool, is_wordless: bool
+) -> dict[str, Any]:
     """Fields of the record's mutable half in a line, which ``remember`` does not take.
 
     Args:
-        is_auxiliary: it is a statistic, which recalls leave out; nothing else is.
+        is_auxiliary: it is a statistic, which recalls leave out.
+        is_wordless: it has no text, and recalls leave it out, too.
     """
     out = {
         name: entry[name] for name in ("stability_days", "utility", "access_count")
@@ -118,7 +123,9 @@ def _restored(entry: dict[str, Any], *, is_auxiliary: bool) -> dict[str, Any]:
         flags = Flag.NONE
         for name in entry["flags"]:
             flags |= Flag[name.upper()]
-        out["flags"] = int(flags & ~(Flag.TOMBSTONE | Flag.AUXILIARY))
+        out["flags"] = int(flags & ~(Flag.TOMBSTONE | Flag.AUXILIARY | Flag.NO_TEXT))
     if is_auxiliary:
         out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY)
+    if is_wordless:
+        out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY | Flag.NO_TEXT)
     return out

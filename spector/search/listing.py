@@ -229,7 +229,10 @@ def _keys(prefix: Any, namespace: Any) -> tuple[str, str] | None:
 
 
 def _is_dropped(record: MemoryRecord, drop: int, now_ms: int) -> bool:
-    if int(record.flags) & drop:
+    flags = int(record.flags)
+    if flags & Flag.NO_TEXT:  # it is no statistic, and a list has it
+        flags &= ~int(Flag.NO_TEXT | Flag.AUXILIARY)
+    if flags & drop:
         return True
     end_ms = record.valid_until_ms if record.own_until_ms else None
     return end_ms is not None and end_ms <= now_ms and bool(drop & Flag.SUPERSEDED)

@@ -22,9 +22,12 @@ def vectors_of(
 ) -> NDArray[np.float32] | None:
     """(n, dim) f32: given vectors as they are, the others made of ``words`` in one call.
 
-    Without an embedder, volatile memories may do without a vector: zeros, or None for all.
+    Without a text there is none. Without an embedder, volatile memories may do without a vector:
+    zeros, or None for all.
     """
-    missing = [n for n, draft in enumerate(drafts) if draft.vector is None]
+    missing = [
+        n for n, draft in enumerate(drafts) if draft.vector is None and not draft.is_wordless
+    ]
     if missing and parts.embedder is None:
         lasting = [tiers[n].name for n in missing if not tiers[n].volatile]
         if lasting:
@@ -34,13 +37,13 @@ def vectors_of(
             )
         if len(missing) == len(drafts):
             return None
-    if not missing:
+    if not missing and not any(draft.is_wordless for draft in drafts):
         return np.array([draft.vector for draft in drafts])
     out = np.zeros((len(drafts), parts.dim), dtype=np.float32)
     for n, draft in enumerate(drafts):
         if draft.vector is not None:
             out[n] = draft.vector
-    if parts.embedder is not None:
+    if parts.embedder is not None and missing:
         out[missing] = embedded(parts.embedder, [words[n] for n in missing])
     return out
 
@@ -48,7 +51,7 @@ def vectors_of(
 def importance_of(parts: WriteContext, draft: Draft) -> float:
     if draft.importance is not None:
         return draft.importance
-    if parts.importance is None:
+    if parts.importance is None or draft.is_wordless:
         return parts.config.default_importance
     judge = parts.importance.score
     score = float(elsewhere(judge, draft.text, role=draft.role, metadata=draft.metadata))

@@ -176,7 +176,10 @@ class Updater:
         """A record's new state, and earlier memories that get their speaker with it."""
         fields = _fields_of(before)
         fields.update(changes)
-        draft = self._writer.draft(fields.pop("text"), fields, names_aliases=True)
+        keeps = "attachment" not in changes and before.attachment_bytes is not None
+        draft = self._writer.draft(
+            fields.pop("text"), fields, names_aliases=True, is_attached=keeps
+        )
         return draft, self._name_speaker(before, changes, draft)
 
     def _vector_after(self, before: MemoryRecord, changes: Mapping[str, Any], words: str) -> Any:
@@ -188,7 +191,7 @@ class Updater:
         embedder = self._parts.embedder
         assert embedder is not None, "only a store with an embedder embeds"
         if "text" in changes:
-            return embedded(embedder, [words])[0]
+            return embedded(embedder, [words])[0] if changes["text"] else None
         old = words_of(before.text, speaker_in(before.role, before.metadata))
         if old == words:
             return None
@@ -323,7 +326,7 @@ class Updater:
                            ("unresolved", Flag.UNRESOLVED)):
             if name in changes:
                 flags = flags | flag if getattr(draft, name) else flags & ~int(flag)
-        header["flags"] = flags
+        header["flags"] = draft.flags_of_text(flags)
         if more is not None:
             more.change(header[0])
         return reseal(image, store.uuid)

@@ -76,7 +76,7 @@ class Writer:
         self._expect = expect
         self._note_writes = note_writes
 
-    def remember(self, item: str | Mapping[str, Any], fields: Mapping[str, Any]) -> MemoryRecord:
+    def remember(self, item: Any, fields: Mapping[str, Any]) -> MemoryRecord:
         """Store one text or message, with the fields of a memory as keywords."""
         refuse_unknown(fields, FIELDS, "remember")
         return self.store([self.draft(item, fields)])[0]
@@ -116,7 +116,7 @@ class Writer:
         try:
             for item in each_elsewhere(items):  # an error of the iterator passes through
                 out.outcomes.append("skipped")
-                if reason := wordless(item):
+                if common.get("attachment") is None and (reason := wordless(item)):
                     skipped.append(Skipped(taken, reason))
                 else:
                     draft = self._draft_with(item, common)
@@ -155,17 +155,18 @@ class Writer:
         return self.draft(item, {})
 
     def draft(
-        self, item: Any, given: Mapping[str, Any], *, names_aliases: bool = False
+        self, item: Any, given: Mapping[str, Any], *, names_aliases: bool = False,
+        is_attached: bool = False,
     ) -> Draft:
         """The draft of a text or message, for a tier that there is.
 
         Args:
-            names_aliases: ``metadata["aliases"]`` name the memory, whatever its role and source.
+            names_aliases: ``metadata["aliases"]`` name it, whatever its role and source.
+            is_attached: it has an attachment already.
         """
         draft = make_draft(
             item, given, config=self._parts.config, dim=self._parts.dim,
-            may_name=None if names_aliases else may_name,
-        )
+            may_name=None if names_aliases else may_name, is_attached=is_attached)
         tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
         return draft.in_tier(tier.name, lasts=not tier.volatile)
 

@@ -166,6 +166,7 @@ FLAGS: dict[Flag, Callable[[Kernel], object]] = {
     Flag.DORMANT: lambda k: gated(k, Flag.DORMANT),
     Flag.QUARANTINED: lambda k: gated(k, Flag.QUARANTINED),
     Flag.AUXILIARY: lambda k: gated(k, Flag.AUXILIARY),
+    Flag.NO_TEXT: lambda k: gated(k, Flag.NO_TEXT),
 }
 
 

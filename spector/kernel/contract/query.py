@@ -24,6 +24,7 @@ __all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query",
 
 DEFAULT_DROP_FLAGS: Final = int(
     Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY
+    | Flag.NO_TEXT
 )
 _TOMBSTONE: Final = int(Flag.TOMBSTONE)
 #: a scan of fewer rows is faster straight than over an index (measured: native, 384 dimensions)

@@ -259,7 +259,7 @@ def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
     out["confidence"] = (headers["confidence"].astype(np.float64) / 255).tolist()
     out["valence"] = np.maximum(headers["valence"].astype(np.float64) / 127, -1.0).tolist()
     out["arousal"] = (headers["arousal"].astype(np.float64) / 255).tolist()
-    out["flags"] = [_FLAGS[flags & 0x3FF] for flags in out["flags"]]
+    out["flags"] = [_FLAGS[flags & 0x7FF] for flags in out["flags"]]
     # a newer version may have written values that have no name here
     out["category"] = [_CATEGORIES.get(value, Category.OTHER) for value in out["category"]]
     out["modality"] = [_MODALITIES.get(value, Modality.TEXT) for value in out["modality"]]
@@ -274,7 +274,7 @@ _ROW_FIELDS = (
     "id", "text", "tags", "metadata", "recorded_ms", "valid_from_ms", "valid_until_ms",
     "session_id", "agent_id", "user_id", "role", "source", "parents",
 )
-_FLAGS = [Flag(value) for value in range(1024)]
+_FLAGS = [Flag(value) for value in range(2048)]
 _CATEGORIES = {int(member): member for member in Category}
 _MODALITIES = {int(member): member for member in Modality}
 
@@ -292,7 +292,7 @@ def _record(
         user_id=row.user_id, role=row.role, source=row.source, confidence=confidence / 255,
         importance=importance, valence=max(-1.0, valence / 127), arousal=arousal / 255,
         stability_days=stability_days, utility=utility, access_count=access_count,
-        last_access_s=last_access_s, flags=_FLAGS[flags & 0x3FF],
+        last_access_s=last_access_s, flags=_FLAGS[flags & 0x7FF],
         # a newer version may have written values that have no name here
         category=_CATEGORIES.get(category, Category.OTHER),
         modality=_MODALITIES.get(modality, Modality.TEXT),

@@ -31,11 +31,11 @@ from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.language.statements import may_instruct
-from spector.layout import Category, Modality
+from spector.layout import Category, Flag, Modality
 from spector.messages import reading
 from spector.records import NOT_GIVEN, Attached, Decision
 from spector.store.catalog import link_tags
-from spector.write.drafts.ends import ENDS, check_end, check_key
+from spector.write.drafts.ends import ENDS, check_end, check_key, check_wordless
 from spector.write.drafts.texts import text_of
 
 __all__ = ["Draft", "make_draft", "may_name", "with_aliases"]
@@ -100,6 +100,8 @@ class Draft:
     #: how far each hit moves its end, which an import restores
     refresh_ms: int | None = None
     attachment: Attached | None = None
+    #: it has neither a text nor a vector: what is attached to it is all
+    is_wordless: bool = False
     #: whether it takes the place of a memory that has its key: "replace" or "keep"
     known: str = "replace"
     #: whether it is stored although its key was forgotten: "store" or "skip"
@@ -119,6 +121,13 @@ class Draft:
     def attached_bytes(self) -> int | None:
         """How large its attachment is."""
         return None if self.attachment is None else len(self.attachment.data)
+
+    def flags_of_text(self, flags: int) -> int:
+        """Flags with those by which recalls leave a memory out that has no text."""
+        marks = int(Flag.NO_TEXT | Flag.AUXILIARY)
+        if self.is_wordless:
+            return flags | marks
+        return flags & ~marks if flags & Flag.NO_TEXT else flags
 
     def in_tier(self, name: str, *, lasts: bool) -> Self:
         """The draft itself, if a memory of a tier may have what it has.
@@ -143,26 +152,30 @@ class Draft:
 
 def make_draft(
     item: str | Mapping[str, Any], given: Mapping[str, Any], *, config: Config, dim: int,
-    may_name: Callable[[str | None, str | None], bool] | None = None,
+    may_name: Callable[[str | None, str | None], bool] | None = None, is_attached: bool = False,
 ) -> Draft:
     """A draft from a text or message and keyword arguments; the keywords win over the message.
 
     Args:
         may_name: whether ``metadata["aliases"]`` of a role and source name the memory, as the field
             ``aliases`` does; None for always.
+        is_attached: the memory has an attachment, so that it may have no text.
 
     Raises:
         InvalidInputError: (a subclass of it) naming the field and the next step.
     """
     fields: Mapping[str, Any]
-    if not isinstance(item, (str, Mapping)):
+    is_attached = is_attached or given.get("attachment") is not None
+    if item is None and is_attached:
+        item = ""
+    elif not isinstance(item, (str, Mapping)):
         with reading("the message"):
             item = as_message(item)
     if isinstance(item, str):
         text, fields = item, given
     elif type(item) is dict or isinstance(item, Mapping):
         with reading("the message"):
-            text, fields = text_of(item)
+            text, fields = text_of(item, is_attached=is_attached)
         if given:
             fields.update((name, value) for name, value in given.items() if value is not None)
     else:
@@ -174,7 +187,11 @@ def make_draft(
         fields, may_name = with_aliases(fields, None), None
     about = reading("text")
     with about:
-        parsed: dict[str, Any] = {"text": check_text(text, config)}
+        parsed: dict[str, Any]
+        if (text is None or text == "") and (is_attached or fields.get("attachment") is not None):
+            parsed = {"text": "", "is_wordless": True}
+        else:
+            parsed = {"text": check_text(text, config)}
         for name, value in fields.items():
             if value is not None:
                 about.name = name
@@ -196,6 +213,8 @@ def make_draft(
         check_end(parsed)
     if "key" in parsed or parsed.get("namespace"):
         check_key(parsed)
+    if "is_wordless" in parsed:
+        check_wordless(parsed)
     if "supersedes" in parsed:
         parsed["tags"] = parsed.get("tags", ()) + link_tags(parsed["supersedes"])
     draft = object.__new__(Draft)

@@ -1,4 +1,4 @@
-"""What the key and the end of a memory may be given with."""
+"""What the key, the end and the attachment of a memory may be given with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spector.arguments import parse_duration_ms, parse_switch
 from spector.clock import to_ms
 from spector.errors import InvalidInputError
 
-__all__ = ["ENDING", "ENDS", "check_end", "check_key", "ends_in"]
+__all__ = ["ENDING", "ENDS", "check_end", "check_key", "check_wordless", "ends_in"]
 
 #: arguments about an end
 ENDING: Final = ("expires_in", "expires_at", "refresh")
@@ -42,6 +42,19 @@ def check_key(parsed: Mapping[str, Any]) -> None:
         raise InvalidInputError(
             'supersedes="auto" was given with a key, which says itself what is replaced',
             hint="leave one of the two out, or name what it supersedes",
+        )
+
+
+def check_wordless(parsed: Mapping[str, Any]) -> None:
+    """Refuse what only a memory with a text can have."""
+    if "vector" in parsed:
+        raise InvalidInputError(
+            "a vector was given without a text", hint="pass a text as well, or leave it out"
+        )
+    if "settles" in parsed:
+        raise InvalidInputError(
+            'supersedes="auto" was given without a text, which alone could tell',
+            hint="name the memory that it supersedes, or leave it out",
         )
 
 

@@ -19,16 +19,22 @@ _CHAT_KEYS = frozenset(
 )
 
 
-def text_of(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The text of a dictionary, and its fields."""
+def text_of(
+    item: Mapping[str, Any], *, is_attached: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """The text of a dictionary, and its fields.
+
+    Args:
+        is_attached: something is attached to it, so that it may have no text.
+    """
     body = item.get("content", item.get("text"))
     if isinstance(body, str) and item.keys() <= _KNOWN and ("text" in item) != ("content" in item):
         fields = dict(item)
         return fields.pop("content" if "content" in item else "text"), fields
-    return _chat_text(item)
+    return _chat_text(item, is_attached or item.get("attachment") is not None)
 
 
-def _chat_text(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _chat_text(item: Mapping[str, Any], is_attached: bool) -> tuple[str, dict[str, Any]]:
     """The text and fields of a message as chat models write it.
 
     Calls of tools beside the text go into the metadata, with the name of who speaks.
@@ -56,6 +62,8 @@ def _chat_text(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         about["tool_calls"] = found.shown_calls()
     if about and isinstance(fields.get("metadata"), (Mapping, type(None))):
         fields["metadata"] = {**about, **(fields.get("metadata") or {})}
+    if is_attached:
+        return found.text if found.text.strip() else "", fields
     return found.require_text(), fields
 
 
@@ -74,7 +82,7 @@ def wordless(item: Any) -> str:
 
 
 def _wordless(item: Any) -> str:
-    if not isinstance(item, Mapping):
+    if not isinstance(item, Mapping) or item.get("attachment") is not None:
         return ""
     body = item.get("content", item.get("text"))
     if isinstance(body, str) and body and not body.isspace():
