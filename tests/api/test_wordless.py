@@ -63,7 +63,7 @@ def answers(memory: Memory) -> list[Any]:
             {"profile": "similarity"}, {"session_id": "s"},
         ):  # fmt: skip
             hits = memory.recall(cue, **given)  # type: ignore[arg-type]
-            # how rare a word is counts memories, and so these: what is nearly equal may change places
+            # how rare a word is counts these, too: what is nearly equal may change places
             out.append(sorted(hit.text for hit in hits))
         out.append(str(memory.context(cue, always="pinned")))
         out.append(str(memory.context(cue, user_id="u", always=True)))
