@@ -45,6 +45,8 @@ _HOMES = {
     "spector.facets.procedures": "Procedures",
     "spector.kernel.contract.evidence": "Ranking",
     "spector.kernel.contract.profile": "Curve PROFILES ScoringProfile",
+    "spector.knowledge.statistics": "assess",
+    "spector.language.words.keys": "normalize_tokens",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
     "spector.providers":
@@ -54,7 +56,8 @@ _HOMES = {
     "spector.recall.options": "RecallOptions",
     "spector.records.decision": "Decision",
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
-    "spector.records.graph": "Activation Edge Reached RelationKind",
+    "spector.records.fading": "DualStrength",
+    "spector.records.graph": "Activation Assessment Edge Reached RelationKind",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
     "spector.records.knowledge":
         "Concept Entity Episode FactEdge FactRecord Learning LearningType Percept"

@@ -196,6 +196,12 @@ from spector.kernel.contract import (
 from spector.kernel.contract import (
     ScoringProfile as ScoringProfile,
 )
+from spector.knowledge.statistics import (
+    assess as assess,
+)
+from spector.language.words.keys import (
+    normalize_tokens as normalize_tokens,
+)
 from spector.layout import (
     Category as Category,
 )
@@ -261,6 +267,9 @@ from spector.records import (
     Activation as Activation,
 )
 from spector.records import (
+    Assessment as Assessment,
+)
+from spector.records import (
     BackupReport as BackupReport,
 )
 from spector.records import (
@@ -277,6 +286,9 @@ from spector.records import (
 )
 from spector.records import (
     Density as Density,
+)
+from spector.records import (
+    DualStrength as DualStrength,
 )
 from spector.records import (
     Edge as Edge,

@@ -18,6 +18,7 @@ from spector.knowledge import (
     plan_alias,
     plan_merge,
     plan_split,
+    spellings,
 )
 from spector.process import verb
 from spector.records import Entity, MemoryRecord
@@ -126,7 +127,7 @@ class Entities(Facet):
                     hint="entities.merge(of, name) makes one of both",
                 )
             if not taken:
-                plan_alias(changes, scope, text, found[0])
+                plan_alias(reader, changes, scope, text, found[0])
             return changes
 
         found: list[int] = []
@@ -261,7 +262,8 @@ class Entities(Facet):
         names = reader.names_of(list(items))
         out = []
         for item, row in sorted(items.items()):
-            about, own = row["json"], folded(row["json"]["name"])
+            about, spelled = row["json"], spellings(row["json"])
+            own = folded(about["name"])
             times = [
                 rows[b].event_ms for b in mentions.get(item, ())
                 if b in rows and scope.holds(rows[b])
@@ -271,8 +273,9 @@ class Entities(Facet):
             out.append(Entity(
                 id=item, uri=about["uri"], name=about["name"], type=about["type"],
                 mentions=len(times), last_seen=from_ms(max(times)), user_id=row["scope"] or None,
-                aliases=tuple(sorted({
-                    each["folded"] for each in names.get(item, ()) if each["folded"] != own
-                })),
+                aliases=tuple(
+                    spelled.get(each, each)
+                    for each in sorted({row["folded"] for row in names.get(item, ())} - {own})
+                ),
             ))  # fmt: skip
         return out

@@ -16,7 +16,7 @@ from spector.knowledge import (
     KnowledgeReader,
     concepts_named,
     figures_of,
-    normalized_tokens,
+    normalize_tokens,
     plan_cooccurrence,
     plan_new_figures,
     plan_restated_figure,
@@ -130,7 +130,7 @@ class Grounding(Facet):
         """Concepts with the names of a percept, whether they are active or not."""
         names = [*percept.objects, *percept.people]
         if percept.goal:
-            names += [percept.goal, *normalized_tokens(percept.goal)]
+            names += [percept.goal, *normalize_tokens(percept.goal)]
         with self._read() as reader:
             found = {
                 each for name in names for each in concepts_named(reader, name, scope=scope.user_id)

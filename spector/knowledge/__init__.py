@@ -35,6 +35,7 @@ from spector.knowledge.entities import (
     plan_mentions,
     plan_merge,
     plan_split,
+    spellings,
 )
 from spector.knowledge.facts import (
     FactToAdd,
@@ -77,7 +78,7 @@ from spector.knowledge.procedures import (
 )
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
 from spector.knowledge.statistics import ENOUGH, assess, certainty
-from spector.language.words import concept_key, entity_uri, fact_key, folded, normalized_tokens
+from spector.language.words import concept_key, entity_uri, fact_key, folded, normalize_tokens
 from spector.store.payloads import PAYLOAD_FACETS, checked_json, decode, encode
 
 __all__ = [
@@ -125,7 +126,7 @@ __all__ = [
     "layer_of",
     "learned_procedure",
     "learning_title",
-    "normalized_tokens",
+    "normalize_tokens",
     "parse_steps",
     "plan_alias",
     "plan_application",
@@ -155,5 +156,6 @@ __all__ = [
     "property_name",
     "references_of",
     "sentence",
+    "spellings",
     "tools_of",
 ]

@@ -16,7 +16,7 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.facts import checked_part
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import certainty
-from spector.language.words import concept_key, folded, normalized_tokens
+from spector.language.words import concept_key, folded, normalize_tokens
 from spector.store.payloads import encode
 
 __all__ = [
@@ -354,7 +354,7 @@ def elements_of(details: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     found = [(name, "object") for name in details.get("objects") or ()]
     found += [(name, "person") for name in details.get("people") or ()]
-    found += [(each, "object") for each in normalized_tokens(details.get("goal") or "")]
-    found += [(each, "action") for each in normalized_tokens(details.get("tool") or "")]
+    found += [(each, "object") for each in normalize_tokens(details.get("goal") or "")]
+    found += [(each, "action") for each in normalize_tokens(details.get("tool") or "")]
     unique = {(concept_key(name), category): (name, category) for name, category in reversed(found)}
     return [each for (key, _), each in reversed(unique.items()) if key]

@@ -14,7 +14,7 @@ from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import entity_uri, folded
 from spector.store.payloads import compact_json
 
-__all__ = ["ENTITY_NAMES", "plan_alias", "plan_mentions", "plan_merge", "plan_split"]
+__all__ = ["ENTITY_NAMES", "plan_alias", "plan_mentions", "plan_merge", "plan_split", "spellings"]
 
 #: sorts of names that lead to an entity
 ENTITY_NAMES: Final = ("entity", "alias")
@@ -57,9 +57,23 @@ def plan_mentions(
     return out
 
 
-def plan_alias(changes: Changes, scope: str, alias: str, entity: int) -> None:
-    """Another name of an entity."""
-    changes.put("name", scope=scope, sort="alias", folded=folded(alias), id=entity)
+def plan_alias(
+    reader: KnowledgeReader, changes: Changes, scope: str, alias: str, entity: int
+) -> None:
+    """Another name of an entity; its row keeps how the name is spelled."""
+    key = folded(alias)
+    changes.put("name", scope=scope, sort="alias", folded=key, id=entity)
+    about = reader.items([entity])[entity]["json"]
+    about |= {"aliases": {**about.get("aliases", {}), key: alias}}
+    changes.put("item", item_id=entity, sort="entity", scope=scope, json=compact_json(about))
+
+
+def spellings(about: Mapping[str, Any]) -> dict[str, str]:
+    """Folded name -> the name as it was first written, of an entity and those merged into it."""
+    out = {folded(about["name"]): about["name"], **about.get("aliases", {})}
+    for each in about.get("merged", ()):
+        out = {**spellings(each["item"]), **out}
+    return out
 
 
 def plan_merge(reader: KnowledgeReader, changes: Changes, kept: int, gone: int) -> None:

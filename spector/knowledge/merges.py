@@ -92,4 +92,7 @@ def _reduced(
         mine = {name for _, name in last["names"]}
         return entity, [*last["names"], *(["alias", name] for name in sorted(used - mine))]
     kept = [name for name in names if name[0] == "entity" or name[1] not in lost - used]
+    spelled = own.pop("aliases", {})
+    left = {name: text for name, text in spelled.items() if name not in lost - used}
+    own |= {"aliases": left} if left else {}
     return {**own, **({"merged": stay} if stay else {})}, kept

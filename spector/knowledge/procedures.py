@@ -9,7 +9,7 @@ from typing import Any, Final
 from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.statistics import running_rate
-from spector.language.words import folded, normalized_tokens
+from spector.language.words import folded, normalize_tokens
 from spector.records import Step
 from spector.store.payloads import encode
 
@@ -231,7 +231,7 @@ def learned_procedure(
     )  # fmt: skip
     words: list[str] = [
         each for text in (*goals, *(values["tool"] for _, values in done))
-        for each in normalized_tokens(text)
+        for each in normalize_tokens(text)
     ]  # fmt: skip
     return ProcedureToAdd(
         name=goals[-1] if goals else " then ".join(values["tool"] for _, values in done),

@@ -51,7 +51,10 @@ def assess(
     Raises:
         InvalidInputError: No values, one that is not finite, or times of another length.
     """
-    x = np.asarray(values, np.float64)
+    try:
+        x = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        x = np.empty(0)
     if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
         raise InvalidInputError(
             "values must be a non-empty sequence of finite numbers", hint="leave out NaN and None"

@@ -93,7 +93,7 @@ def test_entities_by_mentions_by_name_and_their_memories(
     assert printed(capsys).splitlines()[2].split()[:3] == ["Ada", "person", "2"]
     assert main(["entities", path, "lovelace", "--json"]) == 0
     (entity,) = json.loads(printed(capsys))["entities"]
-    assert (entity["name"], entity["aliases"]) == ("Ada", ["lovelace"])
+    assert (entity["name"], entity["aliases"]) == ("Ada", ["Lovelace"])
     assert main(["entities", path, "Lovelace", "--memories", "--json"]) == 0
     assert {each["text"] for each in json.loads(printed(capsys))["memories"]} == {
         "Ada works at Acme", "Ada lives in Paris",

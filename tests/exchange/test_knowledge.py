@@ -177,7 +177,7 @@ def test_merged_entities_travel_and_can_be_split(memory: Memory, tmp_path: Path)
         [entity] = other.entities.find("CL", user_id="u")
         assert (entity.name, entity.mentions) == ("Ada Byron", 3)
         again = other.entities.split("Ada Byron", user_id="u")
-        assert (again.name, again.mentions, again.aliases) == ("Countess Lovelace", 2, ("cl",))
+        assert (again.name, again.mentions, again.aliases) == ("Countess Lovelace", 2, ("CL",))
     [alone] = [line for line in first if line.get("id") == two.id]
     assert alone["mentions"] == [{"name": "Countess Lovelace", "type": "person", "count": 1}]
 

@@ -83,7 +83,7 @@ def test_names_that_begin_so_follow_those_that_are_so(memory: Memory) -> None:
 def test_an_alias_is_another_name(memory: Memory) -> None:
     a = said(memory, "We run PostgreSQL.", user_id="u")
     entity = memory.entities.alias("Redis", "postgresql")
-    assert entity.aliases == ("redis",)
+    assert entity.aliases == ("Redis",)
     b = said(memory, "Redis was slow.", user_id="u")
     assert {r.id for r in memory.entities.profile("PostgreSQL")} == {a, b}
     assert memory.entities.alias("redis", entity) == memory.entities.find("redis")[0]
@@ -109,7 +109,7 @@ def test_a_merge_is_undone(memory: Memory) -> None:
     both = said(memory, "Later Ada Lovelace wrote; Ada signed.")
     before = {e.name: e for name in ("ada", "bob") for e in memory.entities.find(name)}
     merged = memory.entities.merge("Ada Lovelace", "Ada")
-    assert (merged.name, merged.mentions, merged.aliases) == ("Ada Lovelace", 3, ("ada",))
+    assert (merged.name, merged.mentions, merged.aliases) == ("Ada Lovelace", 3, ("Ada",))
     assert {r.id for r in memory.entities.profile("ada")} == {a, b, both}
     assert memory.check().ok
     again = memory.entities.split(merged)
@@ -175,3 +175,19 @@ def test_a_store_without_knowledge_answers_nothing(memory: Memory) -> None:
     record = memory.remember("Today Ada called.")
     assert memory.entities.find("Ada") == memory.entities.profile("Ada") == []
     assert memory.entities.of(record) == []
+
+
+def test_further_names_are_shown_as_they_were_spelled(memory: Memory, tmp_path: Path) -> None:
+    gone = said(memory, "Yesterday Ada Lovelace met Bob.", user_id="u")
+    said(memory, "Then Ada called.", user_id="u")
+    memory.entities.alias("Kontes Ş.", "Ada", user_id="u")
+    memory.entities.alias("AL", "Ada Lovelace", user_id="u")
+    merged = memory.entities.merge("Ada Lovelace", "Ada", user_id="u")
+    assert merged.aliases == ("Ada", "AL", "Kontes Ş.")
+    memory.export(tmp_path / "all.jsonl")
+    with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as other:
+        other.import_(tmp_path / "all.jsonl")
+        assert other.entities.find("kontes s.")[0].aliases == merged.aliases
+    memory.forget(gone)
+    assert [e.aliases for e in memory.entities.find("ada", user_id="u")] == [("Kontes Ş.",)]
+    assert memory.check().ok

@@ -17,7 +17,7 @@ from spector.language.words import (
     entity_uri,
     fact_key,
     folded,
-    normalized_tokens,
+    normalize_tokens,
     slug,
 )  # fmt: skip
 
@@ -60,12 +60,14 @@ def test_two_triples_share_a_key_only_when_their_parts_are_equal(
         ("navigate_to_kitchen", ["navigate", "kitchen"]),
         ("graspObject", ["grasp", "object"]),
         ("HTTPServer.start/stop", ["http", "server", "start", "stop"]),
-        ("Çay ve şeker", ["cay", "seker"]),
+        ("Çay ve şeker", ["çay", "şeker"]),
+        ("kapıyıAç_İLE", ["kapıyı", "aç"]),
+        ("ÉtatCivil2Go", ["état", "civil2", "go"]),
         ("  ", []),
     ],
 )
 def test_identifiers_fall_into_words(text: str, words: list[str]) -> None:
-    assert normalized_tokens(text) == words
+    assert normalize_tokens(text) == words
 
 
 def test_spellings_of_one_concept_have_one_key() -> None:

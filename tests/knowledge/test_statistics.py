@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,9 @@ def test_sets_rates_and_certainty() -> None:
         rate = statistics.running_rate(rate, n, success)
     assert rate == pytest.approx(2 / 3)
     assert [statistics.certainty(each) for each in (0, 9, 25)] == pytest.approx([0.5, 0.8, 0.99])
+
+
+@pytest.mark.parametrize("values", [[], ["a"], None, [1.0, float("nan")], [[1.0], [2.0]]])
+def test_what_is_no_series_is_refused(values: Any) -> None:
+    with pytest.raises(InvalidInputError, match="non-empty sequence"):
+        statistics.assess(values)

@@ -9,7 +9,7 @@ from typing import Final
 from spector.knowledge.entities import ENTITY_NAMES
 from spector.knowledge.procedures import procedure_score
 from spector.knowledge.reader import KnowledgeReader
-from spector.language.words import folded, normalized_tokens
+from spector.language.words import folded, normalize_tokens
 
 __all__ = ["cue_names", "entities_of_cue", "facts_of_cue", "procedures_of_cue"]
 
@@ -28,7 +28,7 @@ def cue_names(text: str) -> list[str]:
     out: dict[str, None] = {}
     for words in (spaced, re.findall(r"\w+", folded(text))):
         kept = [each for each in words[:_MOST_WORDS] if each]
-        says = {each for each in kept if normalized_tokens(each)}  # not a stop word
+        says = {each for each in kept if normalize_tokens(each)}  # not a stop word
         for length in range(1, _LONGEST_NAME + 1):
             for at in range(len(kept) - length + 1):
                 some = kept[at : at + length]
@@ -73,7 +73,7 @@ def procedures_of_cue(
     """
     if not text or not reader.holds_any:
         return []
-    tokens = {*cue_names(text), *normalized_tokens(text)}
+    tokens = {*cue_names(text), *map(folded, normalize_tokens(text))}
     shared: dict[int, int] = {}
     for row in reader.named_within(sorted(tokens), ("trigger",), scope):
         shared[row["id"]] = shared.get(row["id"], 0) + 1

@@ -348,7 +348,7 @@ class Arrivals:
         found = self._entities_of(reader, line["scope"], line["of"])
         for scope, item in found.items():
             if not reader.named(folded(line["name"]), ENTITY_NAMES, scope):
-                plan_alias(changes, scope, line["name"], item)
+                plan_alias(reader, changes, scope, line["name"], item)
 
     def _merge(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
         kept = self._entities_of(reader, line["scope"], line["kept"])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from spector.clock import iso_of_ms
+from spector.knowledge.entities import spellings
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import concept_key, folded
 from spector.records import Edge, RelationKind
@@ -312,12 +313,12 @@ def _aliases(
     about: Mapping[str, Any], aliases: Collection[str], present: Collection[Who]
 ) -> Iterator[tuple[Who, str]]:
     """The further names of an entity and of those merged into it, which a merge does not give."""
-    given: set[str] = {folded(str(about["name"]))}
+    given, spelled = {folded(str(about["name"]))}, spellings(about)
     for each in about.get("merged", ()):
         given |= {name for _, name in each["names"]}
     if _itself(about) in present:
         for alias in sorted(set(aliases) - given):
-            yield _itself(about), alias
+            yield _itself(about), spelled.get(alias, alias)
     for each in about.get("merged", ()):
         own = [name for sort, name in each["names"] if sort == "alias"]
         yield from _aliases(each["item"], own, present)

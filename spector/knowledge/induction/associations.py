@@ -15,7 +15,7 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.facts import MOST_CHARS
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import associated
-from spector.language.words import concept_key, normalized_tokens
+from spector.language.words import concept_key, normalize_tokens
 from spector.store.payloads import compact_json
 
 __all__ = ["Association", "associations_of", "evidence_of", "plan_associations"]
@@ -141,7 +141,7 @@ def _cues(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         return
     things = [*(details.get("objects") or ()), *(details.get("people") or ())]
     abouts = ["", *(" ".join(each.split()) for each in things)]
-    goal = " ".join(normalized_tokens(details.get("goal") or ""))
+    goal = " ".join(normalize_tokens(details.get("goal") or ""))
     known: set[str] = set()
     for about in [*abouts, goal]:
         key = concept_key(about)

@@ -19,7 +19,7 @@ from spector.knowledge.induction.runs import (
 )
 from spector.knowledge.learnings import learning_title, plan_learning
 from spector.knowledge.reader import KnowledgeReader
-from spector.language.words import concept_key, normalized_tokens
+from spector.language.words import concept_key, normalize_tokens
 
 __all__ = ["Lesson", "lessons_of", "plan_lesson"]
 
@@ -42,7 +42,7 @@ class Lesson:
     @property
     def applies_to(self) -> tuple[str, ...]:
         """Tags of the situations that it is for."""
-        words = [each for text in (self.goal, *self.tools) for each in normalized_tokens(text)]
+        words = [each for text in (self.goal, *self.tools) for each in normalize_tokens(text)]
         return tuple(dict.fromkeys(words))[:64]
 
 

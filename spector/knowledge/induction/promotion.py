@@ -28,7 +28,7 @@ from spector.knowledge.induction.associations import associations_of, evidence_o
 from spector.knowledge.induction.operations import Trend, trend_of
 from spector.knowledge.reader import KnowledgeReader, Owner
 from spector.knowledge.statistics import is_noise
-from spector.language.words import concept_key, normalized_tokens
+from spector.language.words import concept_key, folded, normalize_tokens
 from spector.records import PromotionCandidate
 
 __all__ = [
@@ -158,7 +158,11 @@ def is_same_pattern(one: str, other: str) -> bool:
     """
     if concept_key(one) == concept_key(other):
         return True
-    return Counter(normalized_tokens(one)) == Counter(normalized_tokens(other))
+    return _words(one) == _words(other)
+
+
+def _words(name: str) -> Counter[str]:
+    return Counter(map(folded, normalize_tokens(name)))
 
 
 def plan_promotion(

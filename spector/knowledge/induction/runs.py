@@ -22,7 +22,7 @@ from spector.knowledge.procedures import (
 )
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import running_rate
-from spector.language.words import concept_key, normalized_tokens
+from spector.language.words import concept_key, normalize_tokens
 from spector.store.payloads import encode
 
 __all__ = [
@@ -149,7 +149,7 @@ class Practice:
         goals.pop(concept_key(newest.goal), None)
         words = [
             token for text in (*(run.goal for run in self.runs), *self.tools)
-            for token in normalized_tokens(text)
+            for token in normalize_tokens(text)
         ]
         return ProcedureToAdd(
             name=found.name[:MOST_GOAL].strip(), steps=found.steps, scope=self.scope,

@@ -28,7 +28,7 @@ from spector.language.words.keys import (
     entity_uri,
     fact_key,
     folded,
-    normalized_tokens,
+    normalize_tokens,
     slug,
 )
 from spector.language.words.stemming import ENGLISH, TURKISH
@@ -55,8 +55,8 @@ __all__ = [
     "is_stop",
     "is_turkish",
     "normalize_nfkc",
+    "normalize_tokens",
     "normalize_unicode",
-    "normalized_tokens",
     "plain",
     "slug",
     "term_hash",

@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
+from spector.language.words.folding import compose
 from spector.language.words.unicode import plain
 
-__all__ = ["concept_key", "entity_uri", "fact_key", "folded", "normalized_tokens", "slug"]
+__all__ = ["concept_key", "entity_uri", "fact_key", "folded", "normalize_tokens", "slug"]
 
 _SPACE: Final = re.compile(r"\s+")
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+#: where a word begins in what `_cases` gives
+_CAMEL: Final = re.compile(r"(?<=[a0])(?=A)|(?<=A)(?=Aa)")
 _BETWEEN: Final = re.compile(r"[\s_\-./]+")
 #: words that tie others together and name nothing, folded; English, then Turkish
 STOP_WORDS: Final = frozenset(
@@ -43,21 +46,35 @@ def folded(name: str) -> str:
     return _SPACE.sub(" ", plain(name)).strip()
 
 
-def normalized_tokens(text: str) -> list[str]:
-    """The words of an identifier, lower-cased, without stop words.
+def normalize_tokens(text: str) -> list[str]:
+    """The words of an identifier, lower-cased, without stop words; accents stay.
 
     ``navigate_to_kitchen`` gives ``navigate``, ``kitchen``; ``graspObject`` gives ``grasp``,
     ``object``. Split at white space, ``_ - . /`` and inside camel case.
     """
-    pieces = (part for each in _BETWEEN.split(text) for part in _CAMEL.split(each))
-    words = (folded(each) for each in pieces)
-    return [each for each in words if each and each not in STOP_WORDS]
+    words = ((compose(each.lower()), folded(each)) for each in _pieces(text))
+    return [word for word, key in words if key and key not in STOP_WORDS]
 
 
 def concept_key(name: str) -> str:
     """A concept's name without case, accents and what separates its words."""
-    pieces = (part for each in _BETWEEN.split(name) for part in _CAMEL.split(each))
-    return "".join(folded(each) for each in pieces)
+    return "".join(map(folded, _pieces(name)))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The parts of an identifier, also of one in camel case and with letters of any alphabet."""
+    for each in _BETWEEN.split(text):
+        ends = [*(found.start() for found in _CAMEL.finditer(_cases(each))), len(each)]
+        for start, end in zip((0, *ends), ends, strict=False):
+            yield each[start:end]
+
+
+def _cases(text: str) -> str:
+    """``A`` for a capital, ``a`` for a small letter, ``0`` for a digit, one for each character."""
+    return "".join(
+        "A" if each.isupper() else "a" if each.islower() else "0" if each.isdigit() else each
+        for each in text
+    )
 
 
 def slug(name: str) -> str:
