@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from spector.records.details import Note
 from spector.records.graph import Edge
@@ -18,6 +18,11 @@ __all__ = [
 
 #: characters before the words of a stage
 _MARGIN = 12
+#: filter -> what keeps a message that it stops
+_HELP: Final = {
+    "length": " (ObserveConfig(on_long=\"split\") keeps a long message in parts)",
+    "density": " (it says too little; remember keeps it, or force=True)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +258,9 @@ class ObserveResult:
         return f"{would}{done}"
 
     def _stages(self) -> Iterator[tuple[str, str]]:
-        yield "filters", "passed" if self.filter is None else f"stopped by {self.filter}"
+        yield "filters", "passed" if self.filter is None else (
+            f"stopped by {self.filter}{_HELP.get(self.filter, '')}"
+        )
         if self.filter is None or self.class_confidence:
             sure = f" ({self.class_confidence:.2f})" if self.class_confidence else ""
             yield "class", f"{self.kind}{sure}, category {self.category}"

@@ -11,6 +11,8 @@ from typing import Final
 
 import pytest
 
+import spector
+from tests.fakes import FakeEmbedder
 from tests.observe.test_gate_decisions import old, verdict
 
 CHANGES: Final = (
@@ -155,3 +157,36 @@ def test_most_corrections_supersede(pairs: tuple[tuple[str, str], ...]) -> None:
 def test_what_stays_true_is_superseded_in_neither_order(one: str, other: str) -> None:
     assert verdict(old(one), other, days=9).superseded == ()
     assert verdict(old(other), one, days=9).superseded == ()
+
+
+def test_a_correction_that_does_not_say_of_what_is_shown_beside_what_it_corrects() -> None:
+    found = verdict(
+        old("we have a standup every day at 9:15 except fridays"), "no wait it's 9:30, not 9:15",
+        days=1,
+    )
+    assert (found.action, found.relation) == ("create", "contradicts")
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Ben Deniz, Ankara'da yaşıyorum", ["user is named Deniz.", "user lives in Ankara."]),
+        ("Ben Ayşe Yılmaz, Kars'ta oturuyorum.",
+         ["user is named Ayşe Yılmaz.", "user lives in Kars."]),
+        ("en sevdiğim grup Duman, üç kere canlı izledim", ["user favourite grup Duman."]),
+        ("my sister Lena is getting married in september", ["user sister Lena."]),
+        ("I used to play the cello.", ["user formerly plays cello."]),
+        ("I used to live in Nantes.", ["user formerly lives in Nantes."]),
+    ],
+)
+def test_facts_of_what_is_said_in_passing(text: str, facts: list[str]) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        memory.observe(text, user_id="ada")
+        assert [each.text for each in memory.facts.query(user_id="ada")] == facts
+
+
+def test_a_long_message_that_is_stopped_says_how_to_keep_it() -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        result = memory.observe("The garden needs water. " * 300)
+        assert result.filter == "length"
+        assert 'on_long="split"' in str(result)

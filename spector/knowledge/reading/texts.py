@@ -45,6 +45,8 @@ __all__ = [
 MOST_ENTITIES: Final = 8
 #: the predicate of a denied statement begins with it: ``not_likes``
 DENIED: Final = "not_"
+#: before the predicate of a state that is over: "formerly lives in"
+FORMER: Final = "formerly_"
 _USER_ROLES: Final = (None, "user")
 _AGENT_ROLES: Final = ("assistant", "agent", "ai")
 
@@ -57,9 +59,10 @@ class Stated:
 
     @property
     def predicate(self) -> str:
-        """The predicate of the fact; a denied one says so."""
+        """The predicate of the fact; one that is denied, or was so before, says so."""
         one = self.statement
-        return one.predicate if one.polarity else f"{DENIED}{one.predicate}"
+        name = f"{FORMER}{one.predicate}" if _is_over(one) else one.predicate
+        return name if one.polarity else f"{DENIED}{name}"
 
     @property
     def text(self) -> str:
@@ -319,11 +322,16 @@ def statement_of_fact(row: Mapping[str, Any]) -> Statement:
     predicate = str(row["predicate"])
     return Statement(
         subject=said["subject"], object=said["object"], polarity=polarity,
-        predicate=predicate if polarity else predicate.removeprefix(DENIED),
+        predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
         modality=said.get("modality", "asserted"), value=normal_value(said["object"]),
         single=said.get("single", False), tense=said.get("tense", "present"),
         window=said.get("window"),
     )  # fmt: skip
+
+
+def _is_over(one: Statement) -> bool:
+    """Whether a state is of the past; what was done is not over: "adopted", "visited"."""
+    return one.tense == "past" and one.predicate.partition("_")[0].endswith("s")
 
 
 def _fact_of(stated: Stated, scope: str, memory: int) -> FactToAdd:

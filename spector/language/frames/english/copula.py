@@ -257,7 +257,8 @@ def _person(
     word, after = words[at], words[at + 1].text if at + 1 < len(words) else ""
     closed = _closes(words, at + 1)
     if word.text in MARITAL and closed:
-        yield made("marital_status", at, at + 1, "en:marital")
+        if words[at - 1].text != "getting":  # "is getting married" is about what comes
+            yield made("marital_status", at, at + 1, "en:marital")
     elif word.text in DIETS and closed:
         yield made("diet", at, at + 1, "en:diet")
     elif subject.article != "we" and group.tense == "present" and is_age(words, at) and (

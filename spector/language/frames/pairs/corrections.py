@@ -14,9 +14,10 @@ from typing import Final
 from spector.language.frames.pairs.kinds import TITLES, Values, values_in
 from spector.language.frames.pairs.lines import SHIFTS, Line, is_of_same, is_past
 from spector.language.frames.pairs.values import is_value
-from spector.language.words import is_stop
+from spector.language.words import is_stop, plain
+from spector.process import keeps
 
-__all__ = ["MAY_CORRECT", "is_corrected"]
+__all__ = ["beginnings", "correction", "may_correct"]
 
 #: takes back what was said, at the beginning of a message
 _TAKES_BACK: Final = re.compile(
@@ -26,6 +27,9 @@ _TAKES_BACK: Final = re.compile(
     r"|yok\W+(?:yok|pardon|ya|dur)|pardon\b|dur\W+(?:yok|yanlis)|hayir\W+|aslinda\b|duzeltiyorum"
     r"|duzeltme\b|yanlis (?:soyledim|yazdim)|meger\w*)"
 )
+#: confidence where the message says what its value is of, and where it does not
+_SURE: Final = 0.975
+_OPEN: Final = 0.8
 #: what was changed, before or behind its noun
 _CHANGED: Final = re.compile(
     r"\b(?:changed|switched|updated|replaced|reset|swapped) (?:the |my |our |his |her |their )?"
@@ -63,21 +67,28 @@ _OWN: Final = re.compile(r"\b(?:i|i'm|im|my|we|we're|our)\b|\w+(?:[iu]yor(?:um|u
 _NOT_SO: Final = re.compile(r"\bnot\b|n't\b|\bno longer\b|\b\w+m[iu]yor|\bdegil|\byok(?:mus|tu)?\b")
 #: kinds of values of which one is enough to know what is meant
 _TELLING: Final = frozenset(("hour", "phone", "code", "mail"))
+#: kinds of values of which a person has one or two: part of what they are of is enough
+_OF_ONE: Final = frozenset(("phone", "mail"))
 _YOK: Final = re.compile(r"\byok(?:mus|tu)?\b")
 _VAR: Final = re.compile(r"\bvar(?:mis|di)?\b")
 _VERB: Final = re.compile(r"(?P<stem>\w{2,}?)(?P<no>m)?[iu]yor(?P<who>\w*)")
-#: some word of these is in each message that a rule here is about
-MAY_CORRECT: Final = re.compile(
-    _TAKES_BACK.pattern
-    + r"|\bnot\b|\bdegil\b|\bnew\b|\byeni\b|changed|switched|updated|replaced|reset|swapped|degis"
-    r"|guncelle|yenile|gave up|given up|\boff\b|\bfrom\b|dropped|ditched|got rid|using"
-    r"|[dt][ae]n\b|artik|any ?more"
-    r"|no longer|\bnow\b|\byok|\bvar\b|simdi|yor(?:um|uz)\b"
+#: each message that a rule here is about has one of these
+_SIGNS: Final = (
+    _TAKES_BACK, _NOT, _CHANGED, _LEFT, _GIVEN_UP, _NO_MORE, _YOK, _SOLD,
+    re.compile(r"\bnow\b|\bsimdi\b|\b\w+m[iu]yor"), SHIFTS,
 )
 
 
-def is_corrected(before: Line, clauses: Sequence[Line], new: str) -> bool:
-    """Whether a message takes back, or changes, the value that a sentence of an old text states.
+def may_correct(folded: str) -> bool:
+    """Whether a message may correct another, by its own folded words."""
+    return any(each.search(folded) for each in _SIGNS)
+
+
+def correction(before: Line, clauses: Sequence[Line], new: str) -> float:
+    """How surely a message takes back, or changes, the value that a sentence of an old text states.
+
+    A message that does not say what its value is of, "it's 9:30, not 9:15", takes the place of
+    nothing: alone, it would say less than what it corrects.
 
     Args:
         clauses: of the new message. new: its folded words.
@@ -86,9 +97,9 @@ def is_corrected(before: Line, clauses: Sequence[Line], new: str) -> bool:
         is_of_same(before, each) and _kin(each) == _kin(before)
         for each in clauses if _met(_said(each), _said(before))
     ):
-        return False
+        return 0.0
     known = values_in(before)
-    return (
+    sure = (
         any(_is_denied_now(before, each) for each in clauses)
         or _is_left(before, clauses, new) or _is_sold(before, clauses)
         or _is_given_up(before, clauses)
@@ -96,6 +107,19 @@ def is_corrected(before: Line, clauses: Sequence[Line], new: str) -> bool:
             _takes_back(before, known, clauses, new) or _is_not(before, known, clauses, new)
             or _is_changed(before, known, clauses, new)
         ))
+    )
+    if sure:
+        return _SURE
+    return _OPEN if known and _is_not(before, known, clauses, new, alone=True) else 0.0
+
+
+@keeps(512)
+def beginnings(text: str) -> frozenset[str]:
+    """The first letters of the words of a text, and its figures: texts that share none of them
+    have no word in common, whatever its endings."""
+    return frozenset(
+        word if word[:1].isdigit() else word[:_STEM] for word in _WORD.findall(plain(text))
+        if not is_stop(word)
     )
 
 
@@ -110,8 +134,14 @@ def _takes_back(before: Line, known: Values, clauses: Sequence[Line], new: str) 
     return bool(shared) and len(about - shared) <= 1
 
 
-def _is_not(before: Line, known: Values, clauses: Sequence[Line], new: str) -> bool:
-    """"It's Thursday, not Friday", "cuma değil perşembe"."""
+def _is_not(
+    before: Line, known: Values, clauses: Sequence[Line], new: str, *, alone: bool = False
+) -> bool:
+    """"The dentist is on Thursday, not Friday", "cuma değil perşembe".
+
+    Args:
+        alone: it names nothing but the two values.
+    """
     found = _NOT.search(new)
     if found is None:
         return False
@@ -123,10 +153,10 @@ def _is_not(before: Line, known: Values, clauses: Sequence[Line], new: str) -> b
             _are_others(kind, known, given)
         ):
             continue
-        if not all(each in piece for each in _WORD.findall(next(iter(gone)))[:1]):
+        if not all(each.lstrip("0") in piece for each in _WORD.findall(next(iter(gone)))[:1]):
             continue
         about = _about(clauses, given)
-        if _met(about, _said(before)) or (not about and kind in _TELLING):
+        if (not about and kind in _TELLING) if alone else _met(about, _said(before)):
             return True
     return False
 
@@ -139,9 +169,10 @@ def _is_changed(before: Line, known: Values, clauses: Sequence[Line], new: str) 
         return False
     about = _about(clauses, {kind: given[kind]})
     owner = _owner(before, known[kind])
-    if not owner or _met(owner, about) != owner:
+    found = _met(owner, about)
+    if not found or (found != owner and kind not in _OF_ONE):
         return False
-    nouns = [next(each for each in found.groups() if each) for found in _CHANGED.finditer(new)]
+    nouns = [next(each for each in one.groups() if each) for one in _CHANGED.finditer(new)]
     return any(_met(_words(each), owner) for each in nouns) or any(
         SHIFTS.search(each.folded) or _NOW.search(each.folded) for each in clauses
     )

@@ -12,7 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from spector.language.frames.pairs.corrections import MAY_CORRECT, is_corrected
+from spector.language.frames.pairs.corrections import (
+    beginnings,
+    correction,
+    may_correct,
+)
 from spector.language.frames.pairs.lines import (
     NOT,
     SHIFTS,
@@ -28,6 +32,7 @@ from spector.language.frames.pairs.values import is_moved
 from spector.language.frames.predicates import DISCOURSE_NOUNS, MANY_NOUNS, is_plural
 from spector.language.frames.statement import Place
 from spector.language.words import is_stop, plain
+from spector.process import keeps
 
 __all__ = ["Replacement", "replacement"]
 
@@ -35,6 +40,7 @@ __all__ = ["Replacement", "replacement"]
 _VALUE: Final = 6
 #: words of a message whose clauses are read one by one: a long one tells of many things
 _SHORT: Final = 30
+_SHORT_CHARS: Final = 300
 _ALSO: Final = re.compile(
     r"\b(?:also|too|as well|another|besides|sometimes|both|ayrica|bazen|baska|bir de|da|de)\b"
 )
@@ -106,12 +112,19 @@ def replacement(old: str, new: str, *, many: bool = False, likeness: float = 0.0
     return best or _by_clauses(old, new, many, likeness)
 
 
+@keeps(64)
+def _correcting(new: str) -> str:
+    """The folded words of a text that may correct another; "" for one that cannot."""
+    if len(new) > _SHORT_CHARS or len(new.split()) > _SHORT:
+        return ""
+    folded = plain(new)
+    return folded if may_correct(folded) else ""
+
+
 def _by_clauses(old: str, new: str, many: bool, likeness: float) -> Replacement | None:
     """How a clause of a new text replaces a value: chat joins its sentences with commas."""
-    folded = plain(new)
-    if len(folded.split()) > _SHORT or not (
-        MAY_CORRECT.search(folded) or SHIFTS.search(folded)
-    ):
+    folded = _correcting(new)
+    if not folded or beginnings(old).isdisjoint(beginnings(new)):
         return None
     clauses = clauses_of(new)
     known = lines_of(old)
@@ -126,8 +139,9 @@ def _by_clauses(old: str, new: str, many: bool, likeness: float) -> Replacement 
     if any(_ALSO.search(each.folded) for each in clauses):
         return None
     for before in known:
-        if is_corrected(before, clauses, folded):
-            return Replacement("said", 0.975, before.span, single=True)
+        sure = correction(before, clauses, folded)
+        if sure:
+            return Replacement("said", sure, before.span, single=True)
     return None
 
 

@@ -36,6 +36,9 @@ _OF_OTHERS: Final = frozenset(
     """lives_in works_as works_at likes prefers uses drinks eats plays speaks studies
     has married_to born_in born_on grew_up_in supports""".split()
 )
+#: words of a name, and of how often something was done
+_NAMES: Final = 2
+_TIMES: Final = frozenset("kere kez defa sefer".split())
 _THINGS: Final = frozenset(("uses", "runs_on", "port", "works_at"))
 
 
@@ -58,7 +61,23 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             added = draft.added or _adds(part)
             yield replace(draft, modality=max(whole, draft.modality, key=_ORDER.index),
                           changed=changed, added=added)
+        if not made and (named := _names_oneself(part)) is not None:
+            made = [named]
+            yield replace(named, modality=whole)
         pending = [] if made or len(part) > 2 else [*pending, part]
+
+
+def _names_oneself(part: Sequence[Noun]) -> Draft | None:
+    """"Ben Deniz": the name of who speaks."""
+    name = part[1:]
+    if part[0].text != "ben" or not 1 <= len(name) <= _NAMES or not all(
+        noun.capital and not noun.suffix and noun.text not in tables.PROVINCES for noun in name
+    ):
+        return None
+    value = " ".join(noun.raw for noun in name)
+    span = (name[0].start, name[-1].end)
+    return Draft(1, "", "is_named", value, (part[0].start, part[0].stop), span,
+                 (part[0].start, part[-1].stop), frame="tr:named")
 
 
 def _adds(part: Sequence[Noun]) -> bool:
@@ -156,6 +175,8 @@ def _frame(
     if not found:
         return
     words = [noun.text for noun in part]
+    if not _TIMES.isdisjoint(words):
+        found = [each for each in found if _TIMES.isdisjoint(plain(each.value).split())]
     at = words.index("yerine") if "yerine" in words else 0
     instead = part[at - 1].raw if at else None
     for item in found:
