@@ -75,6 +75,41 @@ def test_what_became_dormant_by_its_end_is_seen_by_who_asks_for_its_time() -> No
         assert not memory.recall("paint", as_of="2026-01-06", user_id="u")
 
 
+def test_promoting_alone_makes_concepts_of_shared_entities_and_of_success() -> None:
+    with asleep() as (memory, clock):
+        for n, text in enumerate(("Redis crashed", "Redis needs 8 GB", "I restarted Redis",
+                                  "Redis runs in Kars", "Redis is slow")):  # fmt: skip
+            memory.observe(text, session_id=f"s{n % 3}", user_id="u", force=True)
+        episodes = memory.layers["episodes"]
+        runs = []
+        for n in range(8):
+            runs.append(episodes.store(f"Pulled {n}.", episode={"tool": "pull", "success": True}))
+            pass_days(clock, 1)
+        memory.reflect("promote")
+        shared = memory.concepts.of("Redis", user_id="u")
+        assert shared is not None
+        assert len(shared.memory_refs["episodes"]) == 5
+        learned = memory.concepts.of("pull → success")
+        assert learned is not None
+        edges = memory.graph.edges(learned.id, direction="out", kinds=["derived_from"])
+        assert sorted(each.target for each in edges) == runs
+        assert changed(memory.reflect("promote"), "promote") == 0
+
+
+def test_runs_of_a_tool_in_equal_words_are_observations_of_their_own() -> None:
+    with asleep() as (memory, clock):
+        with memory.session("s", user_id="u") as chat:
+            runs = []
+            for _ in range(8):
+                runs.append(chat.outcome("pull", True, goal="open lever", objects=["lever"]).id)
+                pass_days(clock, 1)
+        memory.reflect()
+        assert not any(is_dormant(memory, each) for each in runs)
+        before = {each.name: each for each in memory.concepts.find(user_id="u")}
+        assert memory.reflect().cycle == 0, "a second night at once changes nothing"
+        assert {each.name: each for each in memory.concepts.find(user_id="u")} == before
+
+
 def set_importance(memory: Memory, record_id: int, importance: float) -> None:
     memory.update(record_id, importance=importance)
 

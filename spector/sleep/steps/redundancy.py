@@ -84,7 +84,7 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
     new = rows[
         night.is_active(rows) & np.isin(rows["tier"], tiers) & (rows["recorded_ms"] > since)
     ]
-    ids = np.sort(new["id"])[-_MOST_NEW:].tolist()
+    ids = _statements(night, np.sort(new["id"])[-_MOST_NEW:].tolist())
     records, vectors = night.survey.records(ids), night.survey.vectors(ids)
     found: dict[tuple[int, int], tuple[float, MemoryRecord, MemoryRecord]] = {}
     for n, each in enumerate(ids):
@@ -101,6 +101,17 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
                 key = (min(each, other.id), max(each, other.id))
                 found[key] = (other.likeness, records[each], other.record)
     return sorted(found.values(), key=lambda each: (-each[0], each[1].id, each[2].id))
+
+
+def _statements(night: Night, ids: list[int]) -> list[int]:
+    """Those that are no runs of a tool: each of these is an observation, also in equal words."""
+    with night.survey.knowledge() as reader:
+        known = reader.payloads(ids, "episode")
+    runs = {
+        each for each, details in known.items()
+        if details.get("tool") is not None or details.get("success") is not None
+    }
+    return [each for each in ids if each not in runs]
 
 
 def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:

@@ -12,7 +12,7 @@ from spector.search import Strengths
 from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
 from spector.sleep.protection import AT_REST
 from spector.sleep.retiring import retiring
-from spector.sleep.steps.concepts import patterns
+from spector.sleep.steps.concepts import naming, patterns
 from spector.write import Unit
 
 __all__ = ["demote", "expire", "promote"]
@@ -47,8 +47,12 @@ def promote(night: Night, cursor: int) -> Units:
         yield Unit(skipped=spared)
     if night.sleep.promote_by_entity == "move":
         yield from _moving(night)
+    # concepts of shared entities, and the runs that patterns are about, if no later step finds them
+    later = night.state.recent.get("steps", ())
+    named = (yield from naming(night)) if "extract" not in later else None
+    night.state.note(named or {})
     yield from patterns(night)
-    return None
+    return named
 
 
 def _moving(night: Night) -> Iterator[Unit]:
