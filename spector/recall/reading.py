@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, tzinfo
 from typing import Final
 
-from spector.language.cues import Kind, Topic, asks_for_now, kind_of, topic_of
+from spector.clock import MIN_MS
+from spector.language.cues import Kind, Topic, asks_for_now, asks_when, kind_of, topic_of
 from spector.language.time import Span, hull, time_range_in
 from spector.search.view import NO_READING, Reading
 
@@ -39,7 +40,12 @@ def read_cue(
         start, end = hull(time.spans)
         slack = _ZONES_MS if zone is None else 0
         span = Span(start - slack, end + slack)
-    return Reading(found, topic, is_of_now, span, _id_in(text))
+    ends_ms = None
+    if may_be_now and span is not None:
+        ends_ms = span[0]
+    elif may_be_now and asks_when(text):
+        ends_ms = MIN_MS
+    return Reading(found, topic, is_of_now, span, _id_in(text), ends_ms)
 
 
 def _id_in(text: str) -> int | None:

@@ -9,14 +9,17 @@ days they mean, and changes of a cue or of now that must not, or must, change th
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spector
 from spector.clock import MAX_MS, MIN_MS, MS_PER_DAY, from_ms, to_ms
 from spector.language.cues.intent import Kind
 from spector.language.time.ranges import TimeRange, time_range_in
+from tests.fakes import FakeEmbedder
 
 #: a Sunday
 NOW = to_ms("2026-11-22T11:00:00Z")
@@ -260,3 +263,26 @@ def test_the_time_of_day_does_not_move_a_day() -> None:
     for hours in (0, 12, 23):
         later = begin + int(timedelta(hours=hours) / timedelta(milliseconds=1))
         assert spans_of(time_range_in("yesterday", later)) == [("2026-11-21", "2026-11-21")]
+
+
+def test_who_asks_for_a_time_sees_what_has_ended_since() -> None:
+    clock = spector.ManualClock(NOW)
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
+        old = memory.remember("the tent was rented", valid_until="2026-11-01", user_id="u")
+        plan = memory.remember("a hike with a tent", valid_until="2026-11-28", user_id="u")
+        before = memory.remember("Lena lends the tent", user_id="u")
+        holds = memory.remember("Omar lends the tent", supersedes=before, user_id="u").id
+        memory.remember("the tent of another user", valid_until="2026-11-28", user_id="v")
+        clock.advance(days=30)
+
+        def seen(cue: str, **more: Any) -> set[int]:
+            return {hit.id for hit in memory.recall(cue, user_id="u", **more)}
+
+        for cue in ("When did I hike with the tent?", "What day was the hike?",
+                    "Çadırla ne zaman yürüdüm?", "Yürüyüşe hangi gün gittik?"):  # fmt: skip
+            assert seen(cue) == {old.id, plan.id, holds}, cue
+        for cue in ("the tent on 28 November 2026", "28 Kasım 2026 günü çadır"):
+            assert seen(cue) == {plan.id, holds}, cue
+        for cue in ("Who lends the tent?", "When is the hike?", "Yürüyüş ne zaman?", "tent"):
+            assert seen(cue) == {holds}, cue
+        assert seen("When did I hike?", as_of="2026-12-20") == {holds}

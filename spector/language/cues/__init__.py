@@ -14,7 +14,7 @@ from spector.language.cues.intent import (
 )
 from spector.language.cues.long_cue import shorten_cue
 from spector.language.cues.need import Decision, need_gate, skip_reason
-from spector.language.cues.present import asks_for_now
+from spector.language.cues.present import asks_for_now, asks_when
 from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
 from spector.language.cues.topic import (
     ASSISTANT,
@@ -38,6 +38,7 @@ __all__ = [
     "Params",
     "Topic",
     "asks_for_now",
+    "asks_when",
     "is_name",
     "kind_of",
     "need_gate",

@@ -1,4 +1,4 @@
-"""Tells whether a cue asks how things are now."""
+"""Tells whether a cue asks how things are now, or when something was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spector.language.statements import ASKS_TR, NOW, NOW_TR
 from spector.language.words import is_turkish, plain
 from spector.process import keeps
 
-__all__ = ["asks_for_now"]
+__all__ = ["asks_for_now", "asks_when"]
 
 _LONGEST_CUE: Final = 2_000
 _PHRASE_WORDS: Final = 6
@@ -32,6 +32,23 @@ _BEFORE_TR: Final = re.compile(
 _PAST_TR: Final = re.compile(
     r"(?:[dt][iu]|m[iu]s(?:t[iu])?)(?:m|n|k|niz|nuz|ler|lar)?(?: m[iu]\w{0,4})?[ ?!.]*$"
 )
+#: a question for the time of something that was
+_WHEN: Final = re.compile(
+    r"\b(?:when|how long ago|(?:on |at |in )?(?:what|which) (?:day|date|time|week|month|year))"
+    r" (?:did|was|were|had)\b"
+)
+_WHEN_TR: Final = re.compile(
+    r"\bne zaman|\bkac (?:gun|hafta|ay|yil) once|\bhangi (?:gun|tarih|saat|hafta|ay|yil)"
+)
+
+
+@keeps(256)
+def asks_when(cue: str) -> bool:
+    """Whether a cue asks at what time something was."""
+    if len(cue) > _LONGEST_CUE:
+        return False
+    folded = plain(cue).strip()
+    return bool(_WHEN.search(folded) or (_WHEN_TR.search(folded) and _PAST_TR.search(folded)))
 
 
 @keeps(256)

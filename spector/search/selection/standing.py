@@ -229,7 +229,7 @@ class Standing:
             drop |= int(Flag.SUPERSEDED)
         request = replace(
             request, cue=Cue(request.cue.text, None), profile=get_profile("similarity"),
-            drop_flags=drop,
+            drop_flags=drop, reading=replace(request.reading, ends_ms=None),
         )
         return make_plan(
             plan.snap, plan.views, request, k=plan.k, router=self._router,

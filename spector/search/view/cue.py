@@ -32,6 +32,7 @@ class Reading:
         asks_for_now: it asks how things are, so of two statements the newer one comes first.
         span: the stretch of time that it names, widened by the time zones; None without one.
         record_id: the id that it is, if it is one and nothing else.
+        ends_ms: it asks for a time, so what has ended since then is seen; None for any other.
     """
 
     kind: Kind
@@ -39,6 +40,7 @@ class Reading:
     asks_for_now: bool = False
     span: Span | None = None
     record_id: int | None = None
+    ends_ms: int | None = None
 
     @property
     def is_survey(self) -> bool:

@@ -182,6 +182,7 @@ def _conditions(
             now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
             whole_store=whole_store, replaced=request.replaced, ended=superseded,
             current=by_catalog and not superseded, whenever=request.ended,
+            ends_ms=request.reading.ends_ms,
         )
         for n in range(len(snap.stores))
     ])

@@ -77,14 +77,16 @@ class Selection:
     def exact(
         self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
         ended: bool = False, current: bool = False, whenever: bool = False,
+        ends_ms: int | None = None,
     ) -> SqlFilter | None:
         """The SQL condition that the row of a hit must satisfy; None when every row does.
 
         With ``now_ms`` records outside their validity window are excluded as well; with
         ``replaced`` also superseded ones whose end of validity is unknown; with ``ended``
-        the end of superseded ones excludes none of them, with ``whenever`` no end excludes any;
-        with ``current`` superseded ones are excluded. Tags are asked for in the way that is fast
-        for finding all records with them (``whole_store``), or for confirming a few hundred
+        the end of superseded ones excludes none of them, with ``whenever`` no end excludes any,
+        with ``ends_ms`` none after that moment; with ``current`` superseded ones are excluded.
+        Tags are asked for in the way that is fast for finding all records with them
+        (``whole_store``), or for confirming a few hundred
         candidates; the answer is the same.
         """
         if self is EVERYTHING and now_ms is None and not current:
@@ -113,7 +115,7 @@ class Selection:
             anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
             if not whenever:
                 parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
-                params.append(now_ms)
+                params.append(now_ms if ends_ms is None else min(now_ms, ends_ms))
         if replaced:
             parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
         if current:
@@ -240,6 +242,7 @@ class RecallRequest:
         return (
             self.selection, self.valence, self.min_importance, self.category_mask,
             self.modality_mask, self.drop_flags, self.sorts, self.ended,
+            self.reading.ends_ms,
         )
 
     @property
