@@ -78,6 +78,10 @@ def _main(argv: Sequence[str] | None) -> int:
     store = getattr(args, "path", getattr(args, "backup", None))
     console = Console(as_json=args.as_json, path=store)
     try:
+        if (zone := getattr(args, "timezone", None)) is not None:
+            from spector.clock import zone_named
+
+            console.zone = zone_named(zone)
         code: int = args.run(args, console)
         sys.stdout.flush()
         return code

@@ -7,7 +7,7 @@ column of their own and are never mixed with its text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from spector.cli.output import Column, Console, clean, wrap
@@ -51,8 +51,9 @@ def show_memories(
             text = text[: _SHORT_CHARS - 3].rstrip() + "..."
         rows.append((
             str(rank), f"{each.score:.3f}" if isinstance(each, Hit) else "",
-            day(record.event_time), record.tier, (record.user_id or "") if users else "",
-            speaker_label(record), state_of(record, protected=protected), text, str(record.id),
+            day(record.event_time, console.zone), record.tier,
+            (record.user_id or "") if users else "", speaker_label(record),
+            state_of(record, protected=protected, zone=console.zone), text, str(record.id),
         ))  # fmt: skip
     kept = [
         n for n, column in enumerate(columns)
@@ -82,7 +83,7 @@ def speaker_label(record: MemoryRecord) -> str:
     return f"{origin} ({source})" if origin and source else origin or source
 
 
-def state_of(record: MemoryRecord, *, protected: bool = False) -> str:
+def state_of(record: MemoryRecord, *, protected: bool = False, zone: tzinfo = UTC) -> str:
     """States in which recall skips a memory, with the end of its validity; "" if none.
 
     ``protected``: also states in which forget by selection keeps it.
@@ -92,7 +93,7 @@ def state_of(record: MemoryRecord, *, protected: bool = False) -> str:
     states: list[str] = []
     if record.superseded:
         until = record.valid_until
-        states.append("superseded" if until is None else f"superseded, until {day(until)}")
+        states.append("superseded" if until is None else f"superseded, until {day(until, zone)}")
     states += (
         name for flag, name in ((Flag.DORMANT, "dormant"), (Flag.QUARANTINED, "quarantined"))
         if flag in record.flags
@@ -106,6 +107,10 @@ def _protections(record: MemoryRecord) -> Iterable[str]:
     return (name for name in ("pinned", "immutable") if getattr(record, name))
 
 
-def day(moment: datetime | None) -> str:
-    """A moment to the minute, UTC."""
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+def day(moment: datetime | None, zone: tzinfo = UTC) -> str:
+    """A moment to the minute, in a zone."""
+    from spector.clock import local_of_ms, to_ms
+
+    if moment is None:
+        return ""
+    return f"{moment if zone is UTC else local_of_ms(to_ms(moment), zone):%Y-%m-%d %H:%M}"

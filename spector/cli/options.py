@@ -25,6 +25,7 @@ __all__ = [
     "add_path",
     "add_scopes",
     "add_selection",
+    "add_zone",
     "chosen_embedder",
     "end_of",
     "expand_home",
@@ -68,6 +69,13 @@ def expand_home(text: str) -> str:
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", dest="as_json", help="print one JSON document on stdout"
+    )
+
+
+def add_zone(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tz", metavar="ZONE", dest="timezone",
+        help="zone of the times that are shown: Europe/Istanbul, +03:00 (default: UTC)",
     )
 
 

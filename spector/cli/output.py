@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
@@ -78,6 +78,8 @@ class Console:
         self.as_json = as_json
         #: the store that hints name
         self.path = path
+        #: of the times in tables; JSON has instants
+        self.zone: tzinfo = UTC
         self.out = sys.stdout
         self.err = sys.stderr
         self._color_out = _wants_color(self.out)

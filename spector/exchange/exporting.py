@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
@@ -16,7 +15,7 @@ from spector.knowledge.exchange import KnowledgeLines
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.store.files import Bytes, write_lines
-from spector.store.payloads import Connection, attachment_of, one_moment
+from spector.store.payloads import Connection, attachment_of, moment_of
 from spector.tiers import TierRouter
 
 __all__ = ["Export"]
@@ -96,9 +95,7 @@ class Export:
     def _reading(self) -> Iterator[tuple[Connection, KnowledgeReader]]:
         """What the store knows, in one moment."""
         catalog = self._store.catalog
-        with catalog.reading() as db, contextlib.ExitStack() as stack:
-            if not catalog.in_memory:  # where nothing else runs on the connection meanwhile
-                stack.enter_context(one_moment(db))
+        with moment_of(catalog) as db:
             yield db, KnowledgeReader(db, catalog.path)
 
     def _read(

@@ -14,7 +14,7 @@ from spector.parts import Parts
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
-from spector.store.payloads import one_moment
+from spector.store.payloads import moment_of
 
 __all__ = ["Facet", "ids_of"]
 
@@ -45,12 +45,8 @@ class Facet:
         self._parts.access.ensure()
         store = self._parts.store
         store.view()  # a reading process follows the writer here
-        with store.catalog.reading() as db:
-            if store.catalog.in_memory:  # where the connection is this thread's alone
-                yield KnowledgeReader(db, store.catalog.path)
-                return
-            with one_moment(db):
-                yield KnowledgeReader(db, store.catalog.path)
+        with moment_of(store.catalog) as db:
+            yield KnowledgeReader(db, store.catalog.path)
 
     def _may_write(self) -> None:
         self._parts.access.ensure(write=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from spector.importers.detect import FORMATS, READERS, detect_format
 from spector.importers.entries import Broken, Format, Found, LeftOut, Message, Options
-from spector.importers.importing import Importing, ImportOptions, import_files
+from spector.importers.importing import NOT_KEPT, Importing, ImportOptions, import_files
 from spector.importers.observing import observing
 from spector.importers.places import Archive
 from spector.importers.reading import iter_messages
@@ -22,6 +22,7 @@ from spector.importers.sources import Head, SourceFile
 
 __all__ = [
     "FORMATS",
+    "NOT_KEPT",
     "READERS",
     "Archive",
     "Broken",

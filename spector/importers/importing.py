@@ -27,10 +27,10 @@ from spector.importers.texts import cut_text, is_blank
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["ImportOptions", "Importing", "import_files"]
+__all__ = ["NOT_KEPT", "ImportOptions", "Importing", "import_files"]
 
 #: tiers that end with the process
-_NOT_KEPT = frozenset({"working"})
+NOT_KEPT: Final = frozenset({"working"})
 
 #: messages that are stored together: a step of the progress
 STEP: Final = 64
@@ -256,7 +256,7 @@ class Importing:
             message = self._changed(entry.message)
             if unit.kind != "spector" and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
-            elif message.get("tier") in _NOT_KEPT:
+            elif message.get("tier") in NOT_KEPT:
                 tally.left_out["working tier, which is not kept"] += 1
             else:
                 for number, piece in enumerate(_pieces(message, tally, self._most_bytes)):
@@ -315,7 +315,7 @@ class Importing:
 
     def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
         changed = self._changed(line)
-        return None if changed.get("tier") in _NOT_KEPT else changed
+        return None if changed.get("tier") in NOT_KEPT else changed
 
 
 def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]:

@@ -129,3 +129,17 @@ def test_nothing_that_a_stranger_wrote_drives_the_terminal(
         result = run(*argv, *more)
         assert result.code == 0, result.err
         assert not {"\x1b", "\u202e", "\u2066", "\u200e", "\x9b"} & set(result.out + result.err)
+
+
+def test_the_times_of_tables_are_of_the_zone_that_is_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    late = ("--event-time", "2026-03-01T22:30:00Z")
+    record_id = remembered(run, path, "Late in the evening", *late)
+    zone = ("--tz", "Europe/Istanbul")
+    for shown in (("list", path), ("recall", path, "evening"), ("history", path, record_id)):
+        assert "2026-03-01 22:30" in run(*shown).out, shown
+        assert "2026-03-02 01:30" in run(*shown, *zone).out, shown
+    assert "2026-03-02 01:30" in run("get", path, record_id, "--tz", "+03:00").out
+    assert "2026-03-01T22:30:00" in run("get", path, record_id, *zone, "--json").out
+    result = run("list", path, "--tz", "Mars/Base")
+    assert (result.code, "Mars/Base" in result.err) == (2, True)

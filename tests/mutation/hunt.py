@@ -122,6 +122,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/payloads/ends.py": ("tests/api/test_expiry.py",),
     "spector/write/replacing/moving.py": ("tests/api/test_expiry.py",),
     "spector/write/drafts/ends.py": ("tests/api/test_expiry.py",),
+    "spector/store/payloads/moments.py": ("tests/exchange/test_threads.py",),
     "spector/store/payloads/rows.py": _KNOWLEDGE,
     "spector/store/payloads/rules.py": ("tests/facets/test_check.py",),
     "spector/store/payloads/sorts.py": ("tests/store/payloads/test_sorts.py",),

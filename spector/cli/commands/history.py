@@ -6,7 +6,15 @@ import argparse
 from typing import Any
 
 from spector.cli.memory_table import day
-from spector.cli.options import add_json, add_path, add_scopes, open_store, record_id, scopes
+from spector.cli.options import (
+    add_json,
+    add_path,
+    add_scopes,
+    add_zone,
+    open_store,
+    record_id,
+    scopes,
+)
 from spector.cli.output import Column, Console, clean
 
 __all__ = ["add_history", "add_reinstate"]
@@ -18,6 +26,7 @@ def add_history(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="any version of the memory")
+    add_zone(parser)
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_history)
@@ -37,7 +46,8 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
     ]  # fmt: skip
     console.table(columns, [
         (
-            record.id, day(record.valid_from or record.event_time), day(record.valid_until),
+            record.id, day(record.valid_from or record.event_time, console.zone),
+            day(record.valid_until, console.zone),
             ", ".join(map(str, record.superseded_by)) or ("forgotten" if record.superseded else ""),
             clean(record.text),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spector.cli.memory_table import day, show_memories, speaker_label, state_of
@@ -13,6 +14,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     add_selection,
+    add_zone,
     key_of,
     open_store,
     positive_int,
@@ -48,6 +50,7 @@ def add_list(commands: Any) -> None:
         help="with --stored: the page behind this memory, the last of the page before",
     )
     add_selection(parser)
+    add_zone(parser)
     parser.add_argument(
         "--json", action="store_true", dest="as_json",
         help="print one JSON document per line and memory",
@@ -165,6 +168,7 @@ def add_get(commands: Any) -> None:
     add_path(parser)
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="id of a memory")
     add_key(parser, "its key, in place of ID")
+    add_zone(parser)
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_get)
@@ -188,14 +192,16 @@ def run_get(args: argparse.Namespace, console: Console) -> int:
 def show_record(console: Console, record: MemoryRecord) -> None:
     """Print every field that is set, then the text, line by line."""
     values = record.to_dict()
+    when = partial(day, zone=console.zone)
     shown: dict[str, Any] = {
-        "id": record.id, "tier": record.tier, "state": state_of(record, protected=True),
+        "id": record.id, "tier": record.tier,
+        "state": state_of(record, protected=True, zone=console.zone),
         "who": speaker_label(record), "user": record.user_id, "agent": record.agent_id,
-        "session": record.session_id, "happened": day(record.event_time),
-        "recorded": day(record.recorded_at), "valid from": day(record.valid_from),
-        "valid until": day(record.valid_until), "tags": record.tags, "key": record.key,
+        "session": record.session_id, "happened": when(record.event_time),
+        "recorded": when(record.recorded_at), "valid from": when(record.valid_from),
+        "valid until": when(record.valid_until), "tags": record.tags, "key": record.key,
         "namespace": record.namespace, "revision": record.revision or None,
-        "expires": day(record.expires_at),
+        "expires": when(record.expires_at),
     }  # fmt: skip
     names = (
         "confidence", "importance", "valence", "arousal", "stability_days", "utility",

@@ -24,6 +24,7 @@ from spector.store.payloads.entries import (
     put_entries,
     unmark,
 )
+from spector.store.payloads.moments import moment_of, one_moment
 from spector.store.payloads.rows import (
     Connection,
     count_of,
@@ -41,7 +42,6 @@ from spector.store.payloads.rows import (
     mentioning_after,
     names_among,
     note_holding,
-    one_moment,
     owners_of,
     payloads_of,
     put_rows,
@@ -114,6 +114,7 @@ __all__ = [
     "mark",
     "mark_forgotten",
     "mentioning_after",
+    "moment_of",
     "names_among",
     "note_holding",
     "one_moment",

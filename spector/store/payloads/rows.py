@@ -12,11 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError, InvalidTextError
-from spector.process import managed
 from spector.store.payloads.schema import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
 from spector.store.payloads.tables import PayloadTable
-from spector.store.sqlite import read_transaction
 
 __all__ = [
     "Connection",
@@ -35,7 +33,6 @@ __all__ = [
     "mentioning_after",
     "names_among",
     "note_holding",
-    "one_moment",
     "owners_of",
     "payloads_of",
     "put_rows",
@@ -49,19 +46,6 @@ __all__ = [
 Connection = sqlite3.Connection
 #: variables of one statement; older builds of SQLite allow 999
 _CHUNK: Final = 900
-
-
-@managed
-def one_moment(db: sqlite3.Connection) -> Iterator[None]:
-    """A context in which all reads of a connection see one moment.
-
-    A connection that is in a transaction sees one already.
-    """
-    if db.in_transaction:
-        yield
-    else:
-        with read_transaction(db):
-            yield
 
 
 def has_tables(db: sqlite3.Connection, name: str = "payload") -> bool:

@@ -15,16 +15,13 @@ from spector.cli.options import chosen_embedder, open_store, positive_int, scope
 from spector.cli.output import Console
 from spector.cli.streams import input_blocks
 from spector.errors import InvalidInputError
-from spector.importers import FORMATS, Importing, ImportOptions
+from spector.importers import FORMATS, NOT_KEPT, Importing, ImportOptions
 
 if TYPE_CHECKING:
     from spector.memory import Memory
 
 __all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused",
            "without_key"]  # fmt: skip
-
-#: tiers that end with the process
-_NOT_KEPT = frozenset({"working"})
 
 #: refused files and entries that are listed
 _MOST_LISTED = 100
@@ -59,7 +56,7 @@ def refuse_working(args: argparse.Namespace) -> None:
     Raises:
         InvalidInputError: it was asked for.
     """
-    if args.tier in _NOT_KEPT:
+    if args.tier in NOT_KEPT:
         raise InvalidInputError(
             "the working tier is kept in memory only, so it would be gone when this command ends",
             hint="choose episodic, semantic or procedural",
