@@ -200,3 +200,16 @@ def test_names_of_many_texts_are_those_of_each() -> None:
     assert found == [
         entities_in(each, speakers=["Ada"], head=head, vectors=vectors) for each in texts
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Omar visited Lisbon in May.", {"Omar", "Lisbon"}),
+        ("They met Kim in July, on Friday.", {"Kim"}),
+        ("Ayşe Ankara'ya Temmuz'da gitti.", {"Ayşe", "Ankara"}),
+        ("They moved from Kars in March.", {"Kars"}),
+    ],
+)
+def test_days_and_months_are_no_places(text: str, names: set[str]) -> None:
+    assert {each.name for each in rule_mentions(text)} == names

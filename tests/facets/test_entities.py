@@ -191,3 +191,18 @@ def test_further_names_are_shown_as_they_were_spelled(memory: Memory, tmp_path: 
     memory.forget(gone)
     assert [e.aliases for e in memory.entities.find("ada", user_id="u")] == [("Kontes Ş.",)]
     assert memory.check().ok
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Kwame Mensah works at Volvo.", {("Kwame Mensah", "person"), ("Volvo", "org")}),
+        ("Chidi moved to Lagos.", {("Chidi", "person"), ("Lagos", "place")}),
+        ("My sister works at Siemens.", {("Siemens", "org"), ("user", "user")}),
+    ],
+)
+def test_who_lives_or_works_somewhere_is_a_person(
+    memory: Memory, text: str, names: set[tuple[str, str]]
+) -> None:
+    note = said(memory, text, user_id="u")
+    assert {(e.name, e.type) for e in memory.entities.of(note)} == names

@@ -218,6 +218,12 @@ def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
     return out
 
 
+#: predicate -> what its subject and its object are, where that is sure
+_KINDS_OF_ENDS: Final[Mapping[str, tuple[str, str]]] = {
+    "lives_in": ("person", "place"), "born_in": ("person", "place"),
+    "works_at": ("person", "org"), "works_as": ("person", ""), "married_to": ("person", "person"),
+}  # fmt: skip
+_MOST_NAME_WORDS: Final = 3
 #: looks living memories up by their ids
 Lookup = Callable[[Collection[int]], Mapping[int, MemoryRecord]]
 
@@ -242,7 +248,8 @@ def plan_reading(
     """
     changes = Changes()
     scope = memory.user_id or ""
-    plan_mentions(reader, changes, scope, memory.id, reading.mentions)
+    named = [*reading.mentions.items(), *_named_by(reading).items()][:MOST_ENTITIES]
+    plan_mentions(reader, changes, scope, memory.id, dict(named))
     facts: list[int | New] = []
     earlier: list[tuple[Statement, New]] = []
     for n, one in enumerate(reading.facts, first):
@@ -267,6 +274,24 @@ def plan_reading(
         _settle(reader, changes, memory, one.statement, made, records, now_ms, earlier)
         earlier.append((one.statement, made))
     return changes, facts
+
+
+def _named_by(reading: Reading) -> dict[tuple[str, str], int]:
+    """Names at the ends of statements that are of one sort, where none was found in the words.
+
+    The subject of "lives in" or "works at" is a person, also with a name that no list has.
+    """
+    taken = {word for name, _ in reading.mentions for word in folded(name).split()}
+    out: dict[tuple[str, str], int] = {}
+    for one in (each.statement for each in reading.facts):
+        kinds = _KINDS_OF_ENDS.get(one.predicate)
+        for name, kind in zip((one.subject, one.object), kinds or (), strict=False):
+            words = name.split()
+            if not 0 < len(words) <= _MOST_NAME_WORDS or taken & set(folded(name).split()):
+                continue
+            if kind and all(each[0].isupper() for each in words):
+                out[name, kind] = 1
+    return out
 
 
 def _settle(

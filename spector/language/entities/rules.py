@@ -35,17 +35,23 @@ _I: Final = frozenset("i me my mine myself i'm ben beni bana benim bende benden"
 _YOU: Final = frozenset("you your yours yourself sen seni sana senin sende senden".split())
 #: words that join the parts of a name
 _INNER: Final = frozenset("of the de da van von der den la le el al and & ve".split())
+#: days and months: when something was, never where (folded)
+_CALENDAR: Final = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december pazartesi sali carsamba persembe cuma
+    cumartesi pazar ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim
+    aralik""".split()
+)
+#: words before a day or month that is not the name of a person
+_BEFORE_CALENDAR: Final = frozenset("in on since until till by during last next this every".split())
 #: a capital that begins a sentence proves nothing: these never open a name there
 _OPENERS: Final = frozenset(
     """the a an this that these those there here i you he she it we they my your his her its our
     their what when where who why how which if then and but or so yes no not do does did is are was
     were will would can could should may might have has had please thanks thank hi hello hey oh ok
-    okay well just also maybe today tomorrow yesterday monday tuesday wednesday thursday friday
-    saturday sunday january february march april june july august september october november
-    december bu su o bir ben sen biz siz onlar ne nerede neden nasil evet hayir tamam merhaba selam
-    bugun yarin dun pazartesi sali carsamba persembe cuma cumartesi pazar ocak subat mart nisan
-    mayis haziran temmuz agustos eylul ekim kasim aralik""".split()
-)
+    okay well just also maybe today tomorrow yesterday bu su o bir ben sen biz siz onlar ne nerede
+    neden nasil evet hayir tamam merhaba selam bugun yarin dun""".split()
+) | _CALENDAR
 #: first names that begin sentences as words
 _WORDS_TOO: Final = frozenset("alan jordan madison ray art robin ruby hazel lily".split())
 _SENTENCE_ENDS: Final = frozenset(".!?:;\n")
@@ -145,6 +151,8 @@ def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, 
     if folded[0] in lexicon["titles"] and len(run) > 1:
         return "person", "title", 0.95
     whole = " ".join(folded)
+    if whole in _CALENDAR and (before in _BEFORE_CALENDAR or whole not in lexicon["persons"]):
+        return None
     if whole in lexicon["places"]:
         return "place", "list", 0.9
     if whole in lexicon["org"]:
