@@ -254,7 +254,7 @@ class Forgetter:
                 found = derived_of(reader, gone, stay)
                 rows = {each: rows[each] for each in found.memories if each in rows}
             out = {*gone, *found.memories} - stay
-            changes = changes_of_names(reader, out, found.items)
+            changes = changes_of_names(reader, out, found.items, store)
         derived = [rows[each] for each in sorted(rows)]
         return derived, (found.items, found.weaker, changes), safe
 

@@ -88,7 +88,8 @@ class Walk:
         with self.memory.graph._read() as reader:
             noted = reader.edges([memory])
         for edge in noted:  # a caller's note stays what it is
-            self.memory.graph.unlink(edge.source, edge.target, edge.kind)
+            if edge.note:
+                self.memory.graph.unlink(edge.source, edge.target, edge.kind)
         self.memory.update(memory, text=f"{name} was here")
         self.alive[memory] = self.alive[memory][0], name
 

@@ -147,6 +147,42 @@ class Tenants(Walk):
                 assert owner.get(name) == whose[each], (each, whose[each], name, text[:200])
 
 
+class Sleepers(Tenants):
+    """A walk with many merged entities and many nights."""
+
+    def step(self) -> None:
+        if len(self.alive) > _MOST // 3:
+            self.forget()
+            return
+        weighted = {
+            self.remember: 6, self.episode: 1, self.add_fact: 4, self.link: 1, self.mention: 6,
+            self.merge: 6, self.update: 2, self.move: 1, self.forget: 6, self.promote: 0.2,
+            self.extract: 1, self.ground: 0.5, self.ask: 3,
+        }  # fmt: skip
+        [chosen] = self.random.choices(list(weighted), list(weighted.values()))
+        if chosen in (self.remember, self.episode) or len(self.alive) > 8:
+            chosen()
+
+
+@pytest.mark.parametrize(("steps", "seed"), [
+    (420, 100), *(pytest.param(1_500, n, marks=pytest.mark.slow) for n in range(101, 116)),
+])  # fmt: skip
+def test_what_a_night_made_names_nobody_who_is_gone(steps: int, seed: int) -> None:
+    """Themes are of the words of now, and a merged entity has the names that are still said."""
+    print("seed", seed)
+    with scratch() as folder, spector.open(
+        Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed"
+    ) as memory:
+        walk = Sleepers(memory, seed)
+        for step in range(1, steps + 1):
+            walk.step()
+            if step % 200 == 0:
+                memory.reflect()
+            if step > 200 and step % 20 == 0:
+                walk.apart()
+        assert memory.check().ok
+
+
 @pytest.mark.parametrize(
     ("steps", "seed"),
     [(500, 1),

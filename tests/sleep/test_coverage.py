@@ -60,6 +60,22 @@ def test_a_theme_quotes_each_of_its_sources() -> None:
                 assert sentences_of(memory.get(each).text)[0] in theme.text
 
 
+def test_a_theme_goes_with_the_words_that_it_quotes() -> None:
+    """A memory of which nothing else is known is given other words: no theme says the old ones."""
+    with asleep() as (memory, clock):
+        made = memory.remember_many([
+            {"text": f"Deniz bought the {n}th lamp in Urla.", "session_id": "one"}
+            for n in range(4)
+        ])  # fmt: skip
+        pass_days(clock, 1)
+        memory.reflect("consolidate")
+        assert any("2th lamp" in theme.text for theme, _ in _themes(memory))
+        memory.update(made[2].id, text="Deniz bought a boat in Foça.")
+        assert not any("2th lamp" in each.text for each in memory.records())
+        memory.reflect("consolidate")
+        assert not any("2th lamp" in each.text for each in memory.records())
+
+
 def test_what_is_in_a_summary_of_its_category_may_still_join_a_theme() -> None:
     with asleep() as (memory, clock):
         memory.remember_many([

@@ -30,6 +30,7 @@ from spector.write.knowledge.rows import (
     Changes,
     apply_changes,
     changes_of_names,
+    words_in,
 )
 from spector.write.knowledge.series import (
     ChangedError,
@@ -80,4 +81,5 @@ __all__ = [
     "text_mark",
     "unpacked",
     "unpacked_rows",
+    "words_in",
 ]

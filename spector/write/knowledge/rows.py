@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from spector.knowledge import Changes, KnowledgeReader, plan_lost_mentions
-from spector.store.core import Transaction
+from spector.store.core import Store, Transaction
 from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
 
-__all__ = ["Changes", "apply_changes", "changes_of_names"]
+__all__ = ["Changes", "apply_changes", "changes_of_names", "words_in"]
 
 
 def apply_changes(
@@ -31,9 +31,18 @@ def apply_changes(
 
 
 def changes_of_names(
-    reader: KnowledgeReader, gone: Collection[int], dead: Collection[int]
+    reader: KnowledgeReader, gone: Collection[int], dead: Collection[int], store: Store
 ) -> Changes:
     """What entities that were merged lose with memories; see `plan_lost_mentions`."""
     changes = Changes()
-    plan_lost_mentions(reader, changes, gone, dead)
+    plan_lost_mentions(reader, changes, gone, dead, words_in(store))
     return changes
+
+
+def words_in(store: Store) -> Callable[[Collection[int]], Mapping[int, str]]:
+    """What tells the words of memories of a store."""
+    def words(ids: Collection[int]) -> dict[int, str]:
+        rows = store.catalog.fetch(sorted(ids))
+        return {each: row.text for each, row in rows.items() if row.text}
+
+    return words

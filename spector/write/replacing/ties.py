@@ -22,10 +22,9 @@ from spector.store.payloads import delete_owned
 from spector.write.context import WriteContext
 from spector.write.drafts import ClaimIds
 from spector.write.forgetting import flags_of, stage_deletion
-from spector.write.knowledge import apply_changes
+from spector.write.knowledge import apply_changes, words_in
 
 __all__ = ["Ties", "ties_of"]
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Ties:
 
     def apply(self, tx: Transaction, claim_ids: ClaimIds, parts: WriteContext) -> None:
         """Stage them in the transaction of the memory's change."""
-        if not self.changes:
+        if not (self.changes or self.rows or self.items):
             return
         now_ms = parts.clock.now_ms()
         items = claim_ids(tx, self.changes.items, now_ms) if self.changes.items else []
@@ -70,14 +69,14 @@ def ties_of(store: Store, before: Row, after: Row) -> Ties:
             plan_other_user(reader, changes, before.id, after.user_id or "")
         else:
             plan_new_words(reader, changes, before.id)
-        if not changes:
-            return Ties(changes)
         gone = derived_of(reader, [before.id])
+        if not (changes or gone.memories or gone.items):
+            return Ties(changes)
         rows = store.catalog.fetch(sorted(gone.memories))
         held = Flag.IMMUTABLE | Flag.PINNED
         stay = {each for each, row in rows.items() if flags_of(row) & held}
         if stay:
             gone = derived_of(reader, [before.id], stay)
         goes = gone.memories - stay
-        plan_lost_mentions(reader, changes, {before.id, *goes}, gone.items)
+        plan_lost_mentions(reader, changes, {before.id, *goes}, gone.items, words_in(store))
     return Ties(changes, [rows[each] for each in sorted(goes) if each in rows], gone.items)
