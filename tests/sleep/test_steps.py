@@ -110,6 +110,23 @@ def test_runs_of_a_tool_in_equal_words_are_observations_of_their_own() -> None:
         assert {each.name: each for each in memory.concepts.find(user_id="u")} == before
 
 
+@pytest.mark.parametrize("text", ["I visited the museum.", "Müzeyi gezdim."])
+def test_an_event_of_another_day_is_no_repetition(text: str) -> None:
+    with asleep() as (memory, clock):
+        made = []
+        for _ in range(3):
+            made += memory.observe(text, user_id="u", force=True).records
+            pass_days(clock, 1)
+        twice = [memory.remember("The museum is closed", user_id="u") for _ in range(2)]
+        memory.reflect()
+        assert len(made) == 3
+        assert not any(is_dormant(memory, each.id) for each in made)
+        assert any(is_dormant(memory, each.id) for each in twice)
+        habits = [each for each in memory.records() if each.category is spector.Category.PATTERN]
+        if memory.facts.query(user_id="u"):
+            assert [len(memory.graph.edges(each.id, direction="out")) for each in habits] == [3]
+
+
 def set_importance(memory: Memory, record_id: int, importance: float) -> None:
     memory.update(record_id, importance=importance)
 

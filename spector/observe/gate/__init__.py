@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from spector.language.worth import Wording, same_particulars
+from spector.language.worth import Wording, is_event, same_particulars
 from spector.observe.gate.bands import calibrated
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
-from spector.observe.gate.events import is_event
 from spector.observe.gate.made import Made, cosines
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spector.config import ObserveConfig
-from spector.language.worth import Wording, same_words
+from spector.language.worth import Wording, is_event, is_other_day, same_words
 from spector.observe.gate.bands import decide_by_bands
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.contradiction import Contradiction, contradictions
-from spector.observe.gate.events import is_event, is_other_day
 from spector.observe.gate.novelty import is_detail, says_nothing_new
 from spector.records import Decision
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from spector.knowledge import Changes, KnowledgeReader
 from spector.knowledge.induction import plan_moved_references
-from spector.language.worth import Wording, same_particulars
+from spector.language.worth import Wording, is_event, is_other_day, same_particulars
 from spector.layout import Flag, TierCode
 from spector.records import MemoryRecord
 from spector.search import Strengths
@@ -115,14 +115,20 @@ def _statements(night: Night, ids: list[int]) -> list[int]:
 
 
 def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether two memories are of one sort and one kind of source, with the same particulars."""
+    """Whether two memories are of one sort and one kind of source, with the same particulars.
+
+    An event of another day is another event, as it is when it is observed.
+    """
     if one.data_source != other.data_source or one.payload or other.payload:
         return False
     if (one.tier, one.category) != (other.tier, other.category):
         return False
     if "dream" in (one.write_source, other.write_source):
         return False
-    return same_particulars(Wording(one.said, one.event_ms), Wording(other.said, other.event_ms))
+    texts = Wording(one.said, one.event_ms), Wording(other.said, other.event_ms)
+    if is_other_day(one.event_ms, other.event_ms) and any(map(is_event, texts)):
+        return False
+    return same_particulars(*texts)
 
 
 def _chosen(one: MemoryRecord, other: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from spector.language.frames import extract
-from spector.language.worth import Wording
+from spector.language.worth.wording import Wording
 
 __all__ = ["is_event", "is_other_day"]
 
