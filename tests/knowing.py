@@ -59,7 +59,8 @@ def known_rows(memory: Memory) -> dict[int, list[Any]]:
             owners = {row[n] for n in at}
             owners |= {each for owner in owners for each in of_items.get(owner, ())}
             for each in sorted(owners & set(living)) or sorted(living)[:1]:
-                out.setdefault(each, []).append([name, *row])
+                plain = (value.hex() if type(value) is bytes else value for value in row)
+                out.setdefault(each, []).append([name, *plain])
     return out
 
 

@@ -65,6 +65,8 @@ def _read_beside(path: str) -> str | None:
 
 
 def _not_recalled(memory: spector.Memory, record_id: int, text: str) -> list[str]:
+    if not text:  # what has none comes in no recall
+        return []
     wrong = []
     if " version " in text or text == _NEW:  # of others the vector does not follow from the text
         hits = memory.recall(

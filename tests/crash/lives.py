@@ -196,6 +196,31 @@ def _keys(scene: Scene) -> None:
     scene.did("update")
 
 
+def _attachments(scene: Scene) -> None:
+    """What is attached is there with its memory, or is not: never one of the two alone."""
+    memory = _living(scene)
+    remember(memory, "att0 version 0", attachment=b"0" * 9000)
+    scene.did("remember")
+    memory.remember(attachment={"n": [1]}, key="a", user_id="u")
+    scene.did("remember")
+    memory.remember(attachment=b"2" * 5000, key="a", user_id="u")
+    scene.did("replace")
+    text = "att1 version 0"
+    memory.update(key="a", user_id="u", text=text, vector=vector_of(text), attachment=[3])
+    scene.did("update")
+    memory.update(key="a", user_id="u", attachment=None)
+    scene.did("update")
+    memory.remember_many(
+        [item(f"att{n} version 0", key=f"k{n}", attachment=bytes([n]) * 3000) for n in (2, 3)],
+        progress=scene.between,
+    )
+    scene.did("remember_many")
+    memory.forget(key="k2")
+    scene.did("forget")
+    memory.forget(key="k3", purge=True)
+    scene.did("purge")
+
+
 def _strength(scene: Scene) -> None:
     memory = _living(scene)
     ids = ids_of(memory)
@@ -457,6 +482,7 @@ LIVES: dict[str, Life] = {
     "forget": Life(_forget, prepared),
     "supersede": Life(_supersede, prepared),
     "keys": Life(_keys, prepared),
+    "attachments": Life(_attachments, prepared),
     "strength": Life(_strength, prepared),
     "reflect": Life(_reflect, prepared),
     "cluster": Life(_reflect, ordered, _half_ordered),

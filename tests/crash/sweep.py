@@ -246,6 +246,8 @@ def usable(
 
 
 def _recalled(stage: Stage, memory: spector.Memory, record_id: int, text: str) -> list[str]:
+    if not text:  # what has none comes in no recall
+        return []
     vector = stage.life.vector(text, memory.dim)
     hits = memory.recall(vector=vector, k=1, lexical=False, profile="similarity")
     wrong = []

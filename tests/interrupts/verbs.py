@@ -158,6 +158,12 @@ def _replace_by_key(scene: Scene) -> None:
     _memory(scene).remember("the boat has a sail", key="boat", tags=["boat"])
 
 
+def _attach(scene: Scene) -> None:
+    record = _memory(scene).remember(attachment={"heron": list(range(200))}, key="bare")
+    _memory(scene).update(record, attachment=b"heron" * 500)
+    _note(scene, [record])
+
+
 def _backup_again(scene: Scene) -> None:
     memory, place = _memory(scene), scene.folder / "copy"
     memory.backup(place)
@@ -244,6 +250,10 @@ WRITING: dict[str, Callable[[Scene], object]] = {
     "remember with an end": lambda scene: _memory(scene).remember("an ice floe", expires_in=60),
     "update an end": lambda scene: _memory(scene).update(key="boat", expires_in=60),
     "update by key": lambda scene: _memory(scene).update(key="boat", text="a boat with a sail"),
+    "attach": _attach,
+    "replace what is attached": lambda scene: _memory(scene).remember(
+        "the boat has a log", key="boat", attachment=b"log" * 2000
+    ),
     "forget by key": lambda scene: _memory(scene).forget(key="boat"),
     "erase a user": _erase_a_user,
     "recall and learn": lambda scene: _memory(scene).recall("heron", learn=True),
@@ -266,6 +276,7 @@ READING: dict[str, Callable[[Scene], object]] = {
         _memory(scene).records(after=scene.pinned, limit=5, newest_first=True)
     ),
     "get by key": lambda scene: _memory(scene).get(key="boat"),
+    "attachment": lambda scene: [r.attachment() for r in _memory(scene).records(limit=60)],
     "records by key": lambda scene: list(_memory(scene).records(key_prefix="b")),
     "history": lambda scene: _memory(scene).history(scene.newer),
     "records": lambda scene: list(_memory(scene).records(tags=["bird"])),

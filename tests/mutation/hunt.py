@@ -76,6 +76,7 @@ _KNOWLEDGE: Final = (
 )  # fmt: skip
 
 #: what is kept under keys
+_ATTACHED: Final = ("tests/api/test_attachments.py", "tests/api/test_wordless.py")
 _KEYS: Final = ("tests/api/test_keys.py", "tests/store/payloads/test_tables.py")
 
 #: what notices a change of a module, the quickest first; all that is named here is not slow
@@ -119,6 +120,14 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/ops_log/rolling.py": ("tests/store/test_ops_log.py",),
     "spector/store/payloads/described.py": (*_KEYS, "tests/facets/test_facts.py"),
     "spector/store/payloads/entries.py": _KEYS,
+    **dict.fromkeys(
+        ("spector/store/payloads/attachments.py", "spector/write/replacing/attaching.py",
+         "spector/arguments/attachments.py"), _ATTACHED,
+    ),
+    **dict.fromkeys(
+        ("spector/write/drafts/fields.py", "spector/write/drafts/texts.py"),
+        ("tests/importers/test_chat_messages.py", "tests/api/test_wordless.py"),
+    ),
     "spector/store/payloads/ends.py": ("tests/api/test_expiry.py",),
     "spector/write/replacing/moving.py": ("tests/api/test_expiry.py",),
     "spector/write/drafts/ends.py": ("tests/api/test_expiry.py",),

@@ -274,6 +274,13 @@ ROWS: Final = (
         ("engine",),
     ),
     Row(
+        "attachments", "What is attached goes with its memory, comes back as it was, and is in no"
+        " recall",
+        "values of every kind and what JSON has not; replaced, moved, expired, purged and searched"
+        " for, exported, restored, repaired; memories without words beside those that recalls give",
+        ("engine",),
+    ),
+    Row(
         "sharing", "Processes that share a store lose nothing, and each sees all that is committed",
         "processes that write at once; writers killed at random beside one that lives; random"
         " operations of several processes beside models, with plain openings between; a shared"
@@ -283,7 +290,7 @@ ROWS: Final = (
     Row("I1-I15", "check names each broken invariant", "each broken by hand",
         ("ground", "store", "kernel", "native"),
     ),
-    Row("I21-I29", "check names each broken invariant of knowledge and of keys",
+    Row("I21-I29", "check names each broken invariant of knowledge, keys and attachments",
         "each broken by hand, each value of each table changed", ("ground", "store", "knowledge"),
     ),
     Row(

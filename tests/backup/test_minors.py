@@ -1,0 +1,111 @@
+"""The minor of keys, ends and attachments is read, written and copied; older programs only read it.
+
+The fixture was made by the code of its time (``tests/fixtures/minors.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.cli.main import main
+from spector.store.catalog import schema
+from tests.crash.workload import vector_of
+from tests.fixtures import make, minors
+
+KINDS = ("closed", "killed")
+EXPECTED = minors.TARGET / "expected.json"
+
+
+@pytest.fixture(params=KINDS)
+def mind(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with tarfile.open(minors.TARGET / f"{request.param}.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "mind"
+
+
+def assert_same(memory: spector.Memory) -> None:
+    wanted, found = json.loads(EXPECTED.read_text(encoding="utf-8")), minors.found_in(memory)
+    del wanted["until"]
+    for (record_id, score), (of_then, score_then) in zip(
+        found.pop("recalled"), wanted.pop("recalled"), strict=True
+    ):
+        assert (record_id, score) == (of_then, pytest.approx(score_then, abs=2e-5))
+    assert found == wanted
+    assert any(not record["text"] for record in wanted["records"])
+
+
+def minor_of(path: Path) -> str:
+    with sqlite3.connect(path / "catalog.db") as db:
+        [(found,)] = db.execute("SELECT value FROM meta WHERE key = 'format_minor'")
+    db.close()
+    return str(found)
+
+
+def test_it_is_read_as_it_is_and_written_to(mind: Path, proof: Any) -> None:
+    before = {each: each.read_bytes() for each in mind.rglob("*.mem")}
+    with make.open_small(str(mind), mode="r") as memory:
+        assert_same(memory)
+        assert memory.check().ok
+    assert {each: each.read_bytes() for each in mind.rglob("*.mem")} == before
+    assert minor_of(mind) == "2"
+    with make.open_small(str(mind)) as memory:
+        assert_same(memory)
+        memory.remember("new", vector=vector_of("new"), key="a", namespace=("x", "y"),
+                        user_id="ada", attachment=[2])  # fmt: skip
+        assert memory.get(key="a", namespace=("x", "y"), user_id="ada").attachment() == [2]
+        memory.reflect("upkeep")
+        assert memory.check().ok
+    proof("T16", cells_passed=2)
+
+
+def test_it_is_copied_and_restored_as_it_is(mind: Path, tmp_path: Path, proof: Any) -> None:
+    assert spector.check(mind).ok
+    with make.open_small(str(mind), mode="r") as memory:
+        memory.backup(tmp_path / "copy")
+        memory.export(tmp_path / "all.jsonl")
+    spector.restore(tmp_path / "copy", tmp_path / "back")
+    with make.open_small(str(tmp_path / "back")) as memory:
+        assert_same(memory)
+    spector.repair(mind, tmp_path / "mended")
+    with make.open_small(str(tmp_path / "mended")) as memory:
+        assert_same(memory)
+        assert memory.check().ok
+    assert "attachment_base64" in (tmp_path / "all.jsonl").read_text(encoding="utf-8")
+    proof("T16", cells_passed=3)
+
+
+@pytest.mark.parametrize("command", ["check", "stats", "inspect", "export", "compact"])
+def test_commands_take_it(
+    command: str, mind: Path, capsys: pytest.CaptureFixture[str], proof: Any
+) -> None:
+    assert main([command, str(mind)]) == 0, capsys.readouterr()
+    assert spector.check(mind).ok
+    proof("T16", cells_passed=1)
+
+
+def test_a_program_of_an_older_minor_reads_it_and_does_not_write_it(
+    mind: Path, monkeypatch: pytest.MonkeyPatch, proof: Any
+) -> None:
+    make.open_small(str(mind)).close()
+    monkeypatch.setattr(schema, "FORMAT_MINOR", 1)
+    with pytest.raises(spector.FormatVersionError, match=r"2\.2"):
+        make.open_small(str(mind))
+    with make.open_small(str(mind), mode="r") as memory:
+        assert len(memory) > 10
+    proof("T16", cells_passed=1)
+
+
+def test_what_older_programs_drop_from_recalls_is_what_has_no_text(mind: Path) -> None:
+    """They know AUXILIARY and not NO_TEXT, so the first alone must keep it out."""
+    with make.open_small(str(mind), mode="r") as memory:
+        bare = [each for each in memory.records() if not each.text]
+    assert bare
+    known = sum(each for each in spector.Flag if each < spector.Flag.NO_TEXT)
+    assert all(each.flags & known & spector.Flag.AUXILIARY for each in bare)
