@@ -14,7 +14,9 @@ from typing import Any, Final
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import counted, shown
 
-__all__ = ["MESSAGE_KEYS", "ChatMessage", "as_message", "chat_message", "is_item", "role_of"]
+__all__ = [
+    "MESSAGE_KEYS", "ChatMessage", "ToolCalls", "as_message", "chat_message", "is_item", "role_of",
+]
 
 #: keys of chat models' messages that say nothing of what is kept
 MESSAGE_KEYS: Final = frozenset(
@@ -42,11 +44,23 @@ _WORDLESS: Final = {
     "file": "file", "media": "file",
 }  # fmt: skip
 #: characters of a call's arguments that are kept
-_MOST_ARGUMENTS: Final = 2_000
-#: characters of all calls of a message in its metadata
-_MOST_CALLS: Final = 8_000
+_MOST_ARGUMENTS: Final = 200_000
 #: parts within parts
 _DEEPEST: Final = 16
+
+
+class ToolCalls(dict[str, list[dict[str, str]]]):
+    """What is attached to a message that calls tools, where nothing else was given."""
+
+    def within(self, most_bytes: int) -> dict[str, list[dict[str, str]]] | None:
+        """As many of the calls as there is room for; None for none."""
+        room, kept = most_bytes - 32, []
+        for call in self["tool_calls"]:
+            room -= 4 + len(json.dumps(call, ensure_ascii=False).encode())
+            if room < 0:
+                break
+            kept.append(call)
+        return {"tool_calls": kept} if kept else None
 
 
 @dataclass(slots=True)
@@ -107,15 +121,10 @@ class ChatMessage:
             " remember(message, attachment=message)",
         )
 
-    def shown_calls(self) -> list[dict[str, str]]:
-        """Its calls for metadata, as many as there is room for."""
-        out: list[dict[str, str]] = []
-        room = _MOST_CALLS
-        for name, arguments in self.calls:
-            room -= len(name) + len(arguments)
-            if room >= 0:
-                out.append({"name": name, "arguments": arguments})
-        return out
+    def attached_calls(self) -> ToolCalls:
+        """Its calls, to be attached to what it says."""
+        calls = [{"name": name, "arguments": arguments} for name, arguments in self.calls]
+        return ToolCalls(tool_calls=[each for each in calls if _is_unicode(*each.values())])
 
     # -- taking apart ------------------------------------------------------------------------------
 
@@ -352,6 +361,13 @@ def _answer_in(response: Any) -> Any:
 
 def _text_or_nothing(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
+
+
+def _is_unicode(*texts: str) -> bool:
+    try:
+        return all(text.encode() is not None for text in texts)
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_mapping(value: Any) -> bool:

@@ -329,6 +329,7 @@ def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]
     for number, part in enumerate(parts, 1):
         metadata = {**(message.get("metadata") or {}), "part": number, "parts": len(parts)}
         yield {**message, "text": part, "metadata": metadata}
+        message.pop("attachment", None)  # the first part has it
 
 
 def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:

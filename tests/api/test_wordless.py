@@ -227,3 +227,30 @@ def test_commands_take_a_store_with_some(
     said = capsys.readouterr()
     assert said.err == "" or command == "reflect", said.err
     assert spector.check(path).ok
+
+
+def test_the_command_line_attaches_a_file_and_gives_it_back(
+    path: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "log.bin").write_bytes(b"\x00\xfflog\n" * 99)
+    opened(path).close()
+    file = str(tmp_path / "log.bin")
+    with opened(path) as memory:
+        memory.remember(attachment={"ü": 1}, key="json")
+        memory.remember("plain", key="plain")
+        log = memory.remember("the log", attachment=Path(file).read_bytes())
+    assert main(["get", str(path), str(log.id), "--attachment"]) == 0
+    assert capfdbinary.readouterr().out == Path(file).read_bytes()
+    assert main(["get", str(path), "--key", "json", "--attachment"]) == 0
+    assert capfdbinary.readouterr().out == '{"ü": 1}\n'.encode()
+    assert main(["get", str(path), str(log.id)]) == 0
+    assert b"594 bytes" in capfdbinary.readouterr().out
+    assert main(["get", str(path), "--key", "plain", "--attachment"]) == 2
+    assert b"nothing is attached" in capfdbinary.readouterr().err
+    new = str(tmp_path / "shell")
+    assert main(["remember", new, "", "--attach", f"{file}.gone", "--key", "k"]) == 2
+    assert b"cannot be read" in capfdbinary.readouterr().err
+    assert main(["remember", new, "", "--attach", file, "--key", "k"]) == 0
+    capfdbinary.readouterr()
+    assert main(["get", new, "--key", "k", "--attachment"]) == 0
+    assert capfdbinary.readouterr().out == Path(file).read_bytes()

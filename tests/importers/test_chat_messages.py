@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from spector.errors import InvalidInputError, InvalidTextError
-from spector.importers import iter_messages
+from spector.importers import import_files, iter_messages
 from tests.fakes import FakeEmbedder
 
 
@@ -133,7 +133,15 @@ def test_a_message_without_a_text_is_refused_alone_and_left_out_of_many(
 
 def test_calls_beside_a_text_are_kept_and_a_name_is_the_speaker(memory: spector.Memory) -> None:
     record = memory.remember({"role": "assistant", "content": "I book it.", "tool_calls": [CALL]})
-    assert record.metadata["tool_calls"] == [{"name": "book", "arguments": '{"n": 2}'}]
+    assert record.attachment() == {"tool_calls": [{"name": "book", "arguments": '{"n": 2}'}]}
+    assert "tool_calls" not in record.metadata
+    message = {"role": "assistant", "content": "I book it.", "tool_calls": [CALL]}
+    assert memory.remember(message, attachment=b"mine").attachment() == b"mine"
+    assert memory.remember(message, tier="working").attachment() is None
+    long = {"function": {"name": "write", "arguments": json.dumps({"text": "x" * 100_000})}}
+    kept = memory.remember({**message, "tool_calls": [long, CALL]}).attachment()["tool_calls"]
+    assert json.loads(kept[0]["arguments"])["text"] == "x" * 100_000
+    assert len(kept) == 2
     record = memory.remember({"role": "user", "name": "Mirela", "content": "I sail."})
     assert (record.speaker, record.role) == ("Mirela", "user")
 
@@ -160,3 +168,23 @@ def test_a_cue_may_have_parts(memory: spector.Memory) -> None:
     memory.remember("I sail a red boat.")
     hits = memory.recall({"role": "user", "content": [{"type": "text", "text": "a red boat"}]})
     assert [hit.text for hit in hits] == ["I sail a red boat."]
+
+
+def test_imports_attach_calls_and_what_a_line_attaches(tmp_path: Path) -> None:
+    lines: list[Any] = [
+        {"role": "assistant", "content": "I book it.", "tool_calls": [CALL]},
+        {"role": "user", "content": "Thanks.", "attachment": {"seat": 9}},
+        {"role": "assistant", "content": "x " * 300_000, "tool_calls": [CALL]},
+    ]
+    file = tmp_path / "chat.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    config = spector.Config(max_text_bytes=400_000)
+    with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
+        import_files(memory, file)
+        called = {"tool_calls": [{"name": "book", "arguments": '{"n": 2}'}]}
+        found = [(each.text[:9], each.attachment()) for each in memory.records()]
+        assert found == [
+            ("I book it", called), ("Thanks.", {"seat": 9}), ("x x x x x", called),
+            ("x x x x x", None),
+        ]
+        assert not any("tool_calls" in each.metadata for each in memory.records())

@@ -124,10 +124,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         ("spector/store/payloads/attachments.py", "spector/write/replacing/attaching.py",
          "spector/arguments/attachments.py"), _ATTACHED,
     ),
-    **dict.fromkeys(
-        ("spector/write/drafts/fields.py", "spector/write/drafts/texts.py"),
-        ("tests/importers/test_chat_messages.py", "tests/api/test_wordless.py"),
+    "spector/write/drafts/texts.py": (
+        "tests/importers/test_chat_messages.py", "tests/api/test_wordless.py",
     ),
+    "spector/write/reembed.py": ("tests/write/test_reembed.py", "tests/api/test_wordless.py"),
     "spector/store/payloads/ends.py": ("tests/api/test_expiry.py",),
     "spector/write/replacing/moving.py": ("tests/api/test_expiry.py",),
     "spector/write/drafts/ends.py": ("tests/api/test_expiry.py",),

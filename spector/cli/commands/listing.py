@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from functools import partial
+import sys
 from typing import TYPE_CHECKING, Any
 
 from spector.cli.memory_table import day, show_memories, speaker_label, state_of
@@ -169,6 +170,9 @@ def add_get(commands: Any) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="id of a memory")
     add_key(parser, "its key, in place of ID")
     add_zone(parser)
+    parser.add_argument(
+        "--attachment", action="store_true", help="print what is attached to it, and nothing else"
+    )
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_get)
@@ -183,9 +187,27 @@ def run_get(args: argparse.Namespace, console: Console) -> int:
     refuse_both(args, args.id is not None)
     with open_store(args, "r") as memory:
         record = memory.get(args.id, **key, **scopes(args))
+        attached = record.attachment() if args.attachment else None
+    if args.attachment:
+        return _print_attachment(record, attached)
     console.document(record)
     if not console.as_json:
         show_record(console, record)
+    return 0
+
+
+def _print_attachment(record: MemoryRecord, attached: Any) -> int:
+    """Write bytes as they are, and a JSON value as JSON."""
+    if record.attachment_bytes is None:
+        raise InvalidInputError(
+            f"nothing is attached to memory {record.id}",
+            hint="attach something: spector remember PATH TEXT --attach FILE",
+        )
+    is_bytes = isinstance(attached, bytes)
+    data = attached if is_bytes else json.dumps(attached, ensure_ascii=False).encode() + b"\n"
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
     return 0
 
 
@@ -202,6 +224,8 @@ def show_record(console: Console, record: MemoryRecord) -> None:
         "valid until": when(record.valid_until), "tags": record.tags, "key": record.key,
         "namespace": record.namespace, "revision": record.revision or None,
         "expires": when(record.expires_at),
+        "attachment": None if record.attachment_bytes is None
+        else counted(record.attachment_bytes, "byte", commas=True),
     }  # fmt: skip
     names = (
         "confidence", "importance", "valence", "arousal", "stability_days", "utility",

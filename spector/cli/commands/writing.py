@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spector.cli.options import (
@@ -43,6 +44,10 @@ def add_remember(commands: Any) -> None:
         help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
         " contradicts",
     )
+    parser.add_argument(
+        "--attach", metavar="FILE", type=Path,
+        help='keep the bytes of a file with it; the text may then be ""',
+    )
     add_durability(parser)
     add_scopes(parser)
     add_embedder(parser)
@@ -59,7 +64,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         if sys.stdin.isatty():
             console.note("reading the text from the terminal; end with Ctrl-D")
         text = input_text().strip()
-    if not text.strip():
+    if not text.strip() and args.attach is None:
         raise InvalidTextError("the text is empty", hint="pass something worth remembering")
     if args.tier == "working":
         raise InvalidInputError(
@@ -73,6 +78,8 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         fields["supersedes"] = "auto" if args.supersedes == ["auto"] else args.supersedes
     if args.pin:
         fields["pinned"] = True
+    if args.attach is not None:
+        fields["attachment"] = _bytes_of(args.attach)
     fields |= key_of(args)
     with open_store(args, create=True, durability=args.durability) as memory:
         record = memory.remember({"text": text, **fields, **scopes(args)})
@@ -85,6 +92,16 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         + _beside(record)
     )
     return 0
+
+
+def _bytes_of(path: Path) -> bytes:
+    """What a file holds that is to be attached."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error.strerror}", hint="name a file that can be read"
+        ) from None
 
 
 def _beside(record: spector.MemoryRecord) -> str:

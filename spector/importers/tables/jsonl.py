@@ -31,8 +31,8 @@ _STATE: Final = frozenset(
 )
 _FLAGS: Final = ("pinned", "immutable", "unresolved")
 _BODY: Final = frozenset((
-    "text", "content", "tags", "metadata", "vector", "vector_model", *_FLAGS, *_STRINGS, *_NUMBERS,
-    *_TIMES,
+    "text", "content", "tags", "metadata", "vector", "vector_model", "attachment", *_FLAGS,
+    *_STRINGS, *_NUMBERS, *_TIMES,
 ))  # fmt: skip
 #: of a chat model's message: what is worth a place in the metadata
 _KEPT: Final = frozenset(("id", "model", "tool_call_id", "call_id"))
@@ -203,6 +203,10 @@ def entry_of(
     if found is not None and found.is_tool and not found.texts:
         message["role"] = "tool"
     borrowed, written = _add_times(message, entry, source, place, options, shared)
+    if entry.get("attachment") is not None:
+        message["attachment"] = entry["attachment"]
+    elif found is not None and found.calls:
+        message["attachment"] = found.attached_calls()
     metadata = {**_extra(entry, found, message), **message.get("metadata", {})}
     if "title" in shared:
         metadata.setdefault("title", shared["title"])
@@ -298,8 +302,6 @@ def _extra(
             out["tool"] = found.name
         else:
             out["speaker"] = found.name
-    if found is not None and found.calls:
-        out["tool_calls"] = found.shown_calls()
     return out
 
 

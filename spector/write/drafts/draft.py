@@ -26,7 +26,7 @@ from spector.arguments import (
     parse_tags,
     parse_vector,
 )
-from spector.chat import as_message
+from spector.chat import ToolCalls, as_message
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
@@ -100,6 +100,8 @@ class Draft:
     #: how far each hit moves its end, which an import restores
     refresh_ms: int | None = None
     attachment: Attached | None = None
+    #: its attachment is what its message calls, which nobody has asked for
+    is_of_calls: bool = False
     #: it has neither a text nor a vector: what is attached to it is all
     is_wordless: bool = False
     #: whether it takes the place of a memory that has its key: "replace" or "keep"
@@ -135,6 +137,8 @@ class Draft:
         Raises:
             InvalidInputError: it has what only memories have that last.
         """
+        if not lasts and self.is_of_calls:
+            self.attachment = None
         if not lasts and self.has_entry:
             raise InvalidInputError(
                 f"a memory of the {name} tier has no key, no end and no attachment",
@@ -213,6 +217,8 @@ def make_draft(
         check_end(parsed)
     if "key" in parsed or parsed.get("namespace"):
         check_key(parsed)
+    if isinstance(fields.get("attachment"), ToolCalls):
+        parsed["is_of_calls"] = True
     if "is_wordless" in parsed:
         check_wordless(parsed)
     if "supersedes" in parsed:
@@ -297,6 +303,12 @@ def _end(value: Any, name: str, config: Config, dim: int) -> Any:
     return to_ms(value, name=name, zone=config.zone, is_end=True)
 
 
+def _attachment(value: Any, name: str, config: Config, dim: int) -> Any:
+    if isinstance(value, ToolCalls):  # a message is not refused for what it calls
+        value = value.within(config.max_attachment_bytes)
+    return None if value is None else parse_attachment(value, config)
+
+
 def _each(names: str, parse: _Parse) -> dict[str, tuple[str, _Parse]]:
     return {name: (name, parse) for name in names.split()}
 
@@ -317,7 +329,7 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("refresh", _switch),
     "expires_in": ("expires_in_ms", lambda v, n, c, d: parse_duration_ms(v, n)),
     "expires_at": ("expires_ms", _instant),
-    **_each("attachment", lambda v, n, c, d: parse_attachment(v, c)),
+    **_each("attachment", _attachment),
     **_each("key", lambda v, n, c, d: parse_key(v)),
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
     "event_time": ("event_ms", _instant),

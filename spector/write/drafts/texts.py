@@ -37,7 +37,8 @@ def text_of(
 def _chat_text(item: Mapping[str, Any], is_attached: bool) -> tuple[str, dict[str, Any]]:
     """The text and fields of a message as chat models write it.
 
-    Calls of tools beside the text go into the metadata, with the name of who speaks.
+    Calls of tools beside the text are attached to it; the name of who speaks goes into the
+    metadata.
     """
     if item.get("text") is not None and item.get("content") is not None:
         raise InvalidTextError(
@@ -59,7 +60,7 @@ def _chat_text(item: Mapping[str, Any], is_attached: bool) -> tuple[str, dict[st
     if found.name:
         about["tool" if found.is_tool else "speaker"] = found.name
     if found.calls:
-        about["tool_calls"] = found.shown_calls()
+        fields.setdefault("attachment", found.attached_calls())
     if about and isinstance(fields.get("metadata"), (Mapping, type(None))):
         fields["metadata"] = {**about, **(fields.get("metadata") or {})}
     if is_attached:
