@@ -100,7 +100,7 @@ class Draft:
     #: how far each hit moves its end, which an import restores
     refresh_ms: int | None = None
     attachment: Attached | None = None
-    #: its attachment is what its message calls, which nobody has asked for
+    #: its attachment is what its message calls; none was given
     is_of_calls: bool = False
     #: it has neither a text nor a vector: what is attached to it is all
     is_wordless: bool = False
@@ -191,10 +191,8 @@ def make_draft(
         fields, may_name = with_aliases(fields, None), None
     about = reading("text")
     with about:
-        parsed: dict[str, Any]
-        if (text is None or text == "") and (is_attached or fields.get("attachment") is not None):
-            parsed = {"text": "", "is_wordless": True}
-        else:
+        parsed: dict[str, Any] = {"text": "", "is_wordless": True}
+        if text or not (is_attached or fields.get("attachment") is not None):
             parsed = {"text": check_text(text, config)}
         for name, value in fields.items():
             if value is not None:
@@ -205,7 +203,7 @@ def make_draft(
                 key, parse = _PARSERS[name]
                 parsed[key] = parse(value, name, config, dim)
     if "metadata" in parsed:
-        metadata, _ = parsed["metadata"]
+        metadata = parsed["metadata"][0]
         if may_name is not None and "aliases" in metadata and not may_name(
             parsed.get("role"), parsed.get("source")
         ):
@@ -223,8 +221,7 @@ def make_draft(
         check_wordless(parsed)
     if "supersedes" in parsed:
         parsed["tags"] = parsed.get("tags", ()) + link_tags(parsed["supersedes"])
-    draft = object.__new__(Draft)
-    draft.__dict__ = parsed
+    (draft := object.__new__(Draft)).__dict__ = parsed
     return draft
 
 
