@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from functools import partial
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spector.cli.memory_table import day, show_memories, speaker_label, state_of
