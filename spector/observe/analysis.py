@@ -37,6 +37,7 @@ from spector.observe.models import FormedByModel, Models
 from spector.observe.resolving import (
     moved_back,
     resolved,
+    says_who,
     shortened,
     speaker_key,
     to_name,
@@ -54,8 +55,6 @@ _CATEGORIES: Final = {
     "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
     "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
 }  # fmt: skip
-#: predicates of a sentence that says who or what something is
-_IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
 #: entities that a message has beside those that it names
 _OF_EPISODE: Final = 2
 _SEVERAL: Final = 2
@@ -378,8 +377,7 @@ class Analyst:
             return _CATEGORIES[kind]
         if kind != "entity":
             return Category.OTHER
-        says_who = any(each.statement.predicate in _IDENTITY for each in reading.facts)
-        if says_who or self._config.entity_by == "mention":
+        if self._config.entity_by == "mention" or says_who(reading):
             return Category.ENTITY
         return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
-from spector.knowledge.reading import ToName
+from spector.knowledge.reading import Reading, ToName
 from spector.language.formation import in_place_of
 from spector.language.frames import Statement
 from spector.language.observing import parts_of
@@ -17,7 +18,20 @@ from spector.language.words import plain
 from spector.observe.messages import Message
 from spector.records import Reference
 
-__all__ = ["moved_back", "resolved", "shortened", "speaker_key", "to_name", "without_questions"]
+__all__ = [
+    "moved_back",
+    "resolved",
+    "says_who",
+    "shortened",
+    "speaker_key",
+    "to_name",
+    "without_questions",
+]
+
+#: predicates of a sentence that says who or what something is
+_IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
+#: forms that say the same of a name by its role: "X is the N of Y", "the N of Y is X"
+_ROLES: Final = frozenset("en:reversed en:slot tr:slot".split())
 
 
 def to_name(text: str, message: Message) -> ToName:
@@ -32,6 +46,16 @@ def speaker_key(message: Message) -> str:
     """The one who speaks, as names are compared; "" for the user himself."""
     name = plain(message.speaker or message.role or "").strip()
     return "" if name in USERS else name
+
+
+def says_who(reading: Reading) -> bool:
+    """Whether a text says who or what a name is, as "X is the N of Y" does."""
+    names = {name for name, _ in reading.mentions}
+    return any(
+        stated.predicate in _IDENTITY
+        or (stated.frame in _ROLES and {stated.subject, stated.object} <= names)
+        for stated in (each.statement for each in reading.facts)
+    )
 
 
 def without_questions(text: str) -> str:

@@ -301,9 +301,9 @@ class Searcher:
         while True:
             answer = self._run_passes(plan, want)
             hits: Sequence[Hit] = answer.hits
+            hits = self._associations.without_sources(plan, hits)
             if request.cue.text is not None and request.lexical:  # a vector asks for memories
                 hits = without_repeats(hits)
-            hits = self._associations.without_sources(plan, hits)
             if request.per_session is not None:
                 hits = limit_per_session(hits, request.per_session)
             if len(hits) >= wanted or len(answer.hits) < want or want >= most:

@@ -21,6 +21,7 @@ NOW = 1_764_115_200_000  # 2025-11-26
         ("New York", "new york"), ("Éva", "Eva"), ("İzmir", "izmir"), ("the red car", "red car"),
         ("grey", "gray"), ("colour", "color"), ("555-0134", "555 0134"),
         ("+90 555 123 45 67", "+905551234567"), ("noon", "12:00"), ("PostgreSQL", "Postgre SQL"),
+        ("ADA@x.org.", "mailto:ada@x.org"),
     ],
 )
 def test_spellings_of_one_value(one: str, other: str) -> None:
@@ -36,6 +37,7 @@ def test_spellings_of_one_value(one: str, other: str) -> None:
         ("34", "35"), ("Paris", "Berlin"), ("vegan", "vegetarian"), ("red", "blue"),
         ("Anna", "Hanna"), ("10:30", "11:30"), ("5 GB", "5 MB"), ("17 Mart", "18 Mart"),
         ("555-0134", "555-0135"), ("MySQL", "SQLite"),
+        ("a@x.org", "b@x.org"), ("ada@x.org", "ada.k@x.org"), ("http://a.org/x", "http://a.org"),
     ],
 )
 def test_two_values(one: str, other: str) -> None:

@@ -239,6 +239,23 @@ def test_a_pronoun_is_resolved_over_the_messages_of_a_session(clock: ManualClock
 
 
 @pytest.mark.parametrize(
+    ("message", "category"),
+    [
+        ("Ines Prado is the director of Google.", "entity"),
+        ("Türkiye'nin başkenti Ankara'dır.", "entity"),
+        ("Ines Prado works at Google.", "other"),
+        ("Ines Prado met Bora Kaya in Berlin yesterday.", "event"),
+        ("My favourite dish is mantı.", "preference"),
+    ],
+)
+def test_names_make_an_entity_only_of_what_says_who_one_is(
+    clock: ManualClock, message: str, category: str
+) -> None:
+    with opened(clock) as memory:
+        assert memory.gate(message).category == category
+
+
+@pytest.mark.parametrize(
     ("message", "end"),
     [
         ("Yarın Kars'a gideceğim", datetime(2026, 11, 27, tzinfo=UTC)),

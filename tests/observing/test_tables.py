@@ -86,7 +86,10 @@ def test_a_copied_folder_is_a_language(tmp_path: Path) -> None:
         ("I moved to Kars last week.", "en"), ("Kars'a taşındım.", "tr"), ("", "en"), ("42", "en"),
         ("yarin disciye gidiyorum", "tr"), ("Adım Selin, fırın işletiyorum.", "tr"),
         ("My colleague Şule moved to the office in İzmir and I will be there with her", "en"),
-        ("KAHVEYİ ÇOK SEVERİM", "tr"), ("\x00\u202e", "en"),
+        ("KAHVEYİ ÇOK SEVERİM", "tr"), ("\x00\u202e", "en"), ("My name is Gökçe.", "en"),
+        ("My favourite dish is mantı.", "en"), ("I never eat işkembe.", "en"),
+        ("I work at Şişecam.", "en"), ("Favori rengim mavi.", "tr"),
+        ("Ben Google'da çalışıyorum.", "tr"),
     ],
 )  # fmt: skip
 def test_the_language_of_a_text(text: str, language: str) -> None:

@@ -25,6 +25,8 @@ _THOUSANDS: Final = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]
 _DECIMAL: Final = re.compile(r"(\d+)[.,](\d+)")
 _CLOCK: Final = re.compile(r"(\d{1,2})[:.](\d{2})")
 _HALF_DAY: Final = re.compile(r"(?i)(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?m\.?")
+#: of a mailbox or a page: each sign of it counts
+_ADDRESS: Final = re.compile(r"(?i)(?:mailto:)?([^\s@]+@[^\s@]+|[a-z][a-z0-9+.-]*://\S+)")
 _PHONE: Final = re.compile(r"\+?[\d\s().-]{7,24}")
 
 _UNITS_OF_TEN: Final = {
@@ -120,6 +122,9 @@ def _numbers(pieces: set[str]) -> set[str]:
 @lru_cache(maxsize=4096)
 def _normal(text: str, reference_time: int | None) -> str:
     text = _PREFIX.sub("", text.strip().strip("\"'“”‘’.,;:!?()[]"), count=1)
+    address = _ADDRESS.fullmatch(text)
+    if address is not None:
+        return address[1].lower()
     if _PHONE.fullmatch(text) and sum(map(str.isdigit, text)) >= 7 and not _date(text, _FIRST_NOW):
         return "".join(filter(str.isdigit, text))
     day = _day(text, reference_time)

@@ -28,7 +28,14 @@ _Rules = tuple[frozenset[str], tuple[re.Pattern[str], ...], tuple[re.Pattern[str
 @lru_cache(maxsize=64)
 def _rules(language: str) -> _Rules:
     table = table_of(language, "language")
-    common = frozenset(plain(each) for each in table.words["common"])
+    others = {
+        word for code in languages() if code != language
+        for word in table_of(code, "language").words["common"]
+    }
+    common = frozenset(
+        plain(each) for each in table.words["common"]
+        if plain(each) == each or plain(each) not in others  # "iş" is not "is"
+    )
     return common, table.patterns["letters"], table.patterns["endings"]
 
 
@@ -40,15 +47,19 @@ def language_of(text: str) -> str:
 
 @keeps(64)
 def _language_of(text: str, codes: tuple[str, ...]) -> str:
-    words = _WORD.findall(plain(text))
+    words = [each.group() for each in _WORD.finditer(text)]
+    folded = [plain(each) for each in words]
+    written = [] if text.isascii() else [
+        word for at, word in enumerate(words)
+        if not word.isascii() and not (at and word.istitle())  # "Gökçe" in a text is a name
+    ]
     best, most = codes[0], 0
     for language in codes:
         common, letters, endings = _rules(language)
-        score = sum(word in common for word in words)
-        if not text.isascii():
-            score += _LETTER * sum(len(each.findall(text)) for each in letters)
+        score = sum(word in common for word in folded)
+        score += _LETTER * sum(any(each.search(word) for each in letters) for word in written)
         if endings:
-            score += sum(any(each.search(word) for each in endings) for word in words)
+            score += sum(any(each.search(word) for each in endings) for word in folded)
         if score > most:
             best, most = language, score
     return best

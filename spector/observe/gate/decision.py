@@ -75,9 +75,12 @@ def decide_contradiction(
     gone = [each for each in found if each.supersedes]
     kept = [each for each in found if not each.supersedes]
     first = max(gone or kept, key=lambda each: (each.confidence, each.candidate.id))
+    said = max(gone or kept, key=lambda each: (  # a message rather than a fact that is read from it
+        not each.candidate.is_knowledge, each.confidence, each.candidate.id
+    ))
     return Decision(
         action="supersede" if gone else "create", relation=None if gone else "contradicts",
-        nearest=first.candidate.id, rule=first.rule, confidence=first.confidence,
+        nearest=said.candidate.id, rule=first.rule, confidence=first.confidence,
         superseded=_ids(gone), contradicted=_ids(kept),
         reason="" if gone else first.reason,
     )

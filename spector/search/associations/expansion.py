@@ -145,7 +145,7 @@ class Associations:
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
             _note_entries(by_id, kept, plan)
-            found = conflicts_of(reader, list(by_id))
+            found = _conflicts(reader, hits)
             if not found:
                 return hits
             others = sorted({other for some in found.values() for other in some})
@@ -258,6 +258,17 @@ def _causes(reader: KnowledgeReader, hits: Sequence[Hit]) -> _Reached:
             if each.id not in better and score > out.get(each.id, (-1.0, 0))[0]:
                 out[each.id] = (score, each.hops)
     return out
+
+
+def _conflicts(reader: KnowledgeReader, hits: Sequence[Hit]) -> dict[int, tuple[int, ...]]:
+    """What contradicts each hit, or a memory that it stands for."""
+    one = {hit.id: {hit.id, *hit.also} for hit in hits}
+    tied = conflicts_of(reader, sorted(set().union(*one.values())))
+    found = {
+        each: {other for member in members for other in tied.get(member, ())} - members
+        for each, members in one.items()
+    }
+    return {each: tuple(sorted(others)) for each, others in found.items() if others}
 
 
 def _newer_conflicts(hits: Sequence[Hit]) -> dict[int, tuple[int, ...]]:

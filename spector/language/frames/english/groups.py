@@ -11,7 +11,7 @@ from spector.language.frames.english.verbs import FORMS, PHRASAL
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Modality, Tense
 
-__all__ = ["Group", "group_at"]
+__all__ = ["Group", "group_at", "joined_group"]
 
 #: "hope to", "want to": what follows is a plan
 _PLANS: Final = frozenset(
@@ -90,6 +90,25 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
             break
         at += taken
     return _main_verb(words, start, at, aux, third)
+
+
+def joined_group(
+    words: Sequence[Word], at: int, last: Group | None, third: bool
+) -> Group | None:
+    """The group of a verb that could be a noun: "work" in "I live in Paris and work as a nurse".
+
+    None where it may belong to what comes before: "I will go and work", "I don't eat and drink".
+
+    Args:
+        last: the verb group before it, which has the same subject.
+        third: as in :func:`group_at`.
+    """
+    group = group_at(words, at, third)
+    if group is None or group.tense == "past":
+        return group
+    if last is None or (last.tense, last.modality, last.polarity) != ("present", "asserted", True):
+        return None
+    return None if any(word.text == "to" for word in words[last.end : at]) else group
 
 
 def _managed(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:

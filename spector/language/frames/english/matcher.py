@@ -10,7 +10,7 @@ from typing import Final
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
-from spector.language.frames.english.groups import Group, group_at
+from spector.language.frames.english.groups import Group, group_at, joined_group
 from spector.language.frames.english.implied import (
     as_a,
     contacts,
@@ -65,6 +65,8 @@ _NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
 )
 #: between a verb and "to" they say by which way
 _ASIDE: Final = frozenset("up down over out back".split())
+#: behind them a clause may leave its subject out
+_JOINS: Final = ("and", "but", "then")
 #: a clause of the past behind them is a fact like any other
 _PAST_LINKS: Final = frozenset("when after".split())
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
@@ -82,7 +84,7 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     whole, unsure = sentence_modality(sentence), doubts(words)
     turns = any(pair in _TURNS for pair in pairwise(word.text for word in words[:6]))
     subject: Phrase | None = None
-    last_past = False
+    last: Group | None = None
     named: list[Place] = []
     for at in range(len(words)):
         if not _may_begin(words, at):
@@ -96,14 +98,17 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         if found is not None:
             group = group_at(words, found.end, _is_third(words, found))
             known = group is not None or found.article in ("i", "we", "you")
+            if not known and subject is not None and words[at - 1].text in _JOINS:
+                group = joined_group(words, first, last, _is_third(words, subject))
+                known, found = group is not None, subject
             subject = found if known else None
         elif left_out:
             subject = Phrase(first, first, first + 1, 1, "i")
             group = group_at(words, first)
-        elif subject is not None and at and words[at - 1].text in ("and", "but", "then", ","):
+        elif subject is not None and at and words[at - 1].text in (*_JOINS, ","):
             group = group_at(words, first, _is_third(words, subject))
             if group is not None and words[at - 1].text == "," and (
-                group.tense != "past" or group.verb == "be" or not last_past
+                group.tense != "past" or group.verb == "be" or last is None or last.tense != "past"
             ):
                 group = None
         if subject is None or group is None:
@@ -115,7 +120,7 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             before == "why" and not group.polarity
         ):
             continue
-        last_past = group.tense == "past"
+        last = group
         meant = stricter(whole, stricter(clause_modality(words, at), group.modality))
         if is_doubted(words, unsure, at, group.end):
             meant = stricter(meant, "hedged")
