@@ -242,8 +242,7 @@ def _make_parts(
     return Parts(
         path=path, dim=store.dim, durability=durability, clock=clock, config=config,
         calls=calls, access=access, operations=operations, kernel=kernel, vectors=vectors,
-        probes=probes, chat=chat,
-        lifetime=Lifetime(
+        probes=probes, chat=chat, lifetime=Lifetime(
             access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
             close_search=searcher.close, sessions=sessions, operations=operations, worker=worker,
         ),
@@ -253,7 +252,8 @@ def _make_parts(
         forgetting=Forgetting(listing, finder, forgetter, keeper), knowledge=knowledge,
         extractor=extractor, promoter=promoter, worker=worker,
         observing=_observe_part(
-            context, series, searcher, changer, sessions, chat, updater, fact_extractor),
+            context, series, searcher, changer, sessions, chat, updater, fact_extractor,
+            operations),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
@@ -272,13 +272,14 @@ def _writer(
 def _observe_part(
     context: WriteContext, series: SeriesWriter, searcher: Searcher, changer: Changer,
     sessions: Sessions, chat: ChatModel | None, updater: Updater, extractor: FactExtractor | None,
+    operations: Operations,
 ) -> Observing:
     return Observing(ObserveParts(
         series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
         session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
         embedder=context.embedder, scorer=context.importance, clock=context.clock,
         config=context.config, chat=chat, updating=updater.merge,
-        extractor=own_extractor(extractor),
+        extractor=own_extractor(extractor), operations=operations,
     ))  # fmt: skip
 
 

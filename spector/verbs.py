@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.process import Calls, Steps, verb
+from spector.process import Calls, Operation, Steps, verb
 from spector.providers import token_counter
 from spector.recall import ContextArguments, note_observed
 from spector.records import (
@@ -213,7 +213,8 @@ class Verbs(Faceted):
             "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
             "event_time": event_time, "metadata": metadata, "modality": modality,
         }  # fmt: skip
-        with self._parts.operations.noting("observe") as operation:
+        op = "gate" if force is True and dry_run is True else "observe"
+        with self._parts.operations.noting(op) as operation:
             found: ObserveResult = self._parts.observing.observe(message, common, {
                 "data_source": data_source, "timezone": timezone, "episode": episode,
                 "force": force, "dry_run": dry_run,
@@ -243,9 +244,15 @@ class Verbs(Faceted):
             "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
             "event_time": event_time, "metadata": metadata, "modality": modality,
         }  # fmt: skip
+
+        def noted(message: Any, found: ObserveResult) -> None:
+            operation = Operation("observe", latency_ms=found.elapsed_ms)
+            note_observed(operation, message, common, found)
+            self._parts.operations.note(operation)
+
         return self._parts.observing.observe_many(messages, common, {
             "data_source": data_source, "timezone": timezone, "force": force, "dry_run": dry_run,
-        }, progress)  # fmt: skip
+        }, progress, noted)  # fmt: skip
 
     @verb
     def gate(self, text: str | Mapping[str, Any], **observe: Any) -> ObserveResult:

@@ -118,6 +118,8 @@ class Outside:
 
     #: memory -> (kind, confidence); None where the rules relate
     relations: dict[int, tuple[str, float]] | None = None
+    #: the importance by the caller's scorer
+    scored: float | None = None
     #: a second opinion on the importance
     importance: float | None = None
     #: memory -> the text that both make

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, LLMError
 from spector.layout import Category
+from spector.process import Operations
 from spector.providers import ChatModel, quoted
 from spector.records import Note
 
@@ -85,13 +86,15 @@ class FormedByModel:
 class Models:
     """The tasks of observing that a chat model does."""
 
-    def __init__(self, chat: ChatModel, *, rates: bool) -> None:
+    def __init__(self, chat: ChatModel, *, rates: bool, operations: Operations) -> None:
         """
         Args:
             rates: a middling importance is asked for again.
+            operations: notes each question.
         """
         self._chat = chat
         self.rates = rates
+        self._operations = operations
 
     def does(self, task: str) -> bool:
         """Whether the model is asked for a task."""
@@ -103,8 +106,10 @@ class Models:
         Raises:
             LLMError: The model failed, or its answer cannot be.
         """
-        found = self._chat.ask(_FORMATION, quoted(text), max_tokens=_tokens(text))
-        return self._checked(lambda: _formation(found, text))
+        return self._asked(
+            "formation", _FORMATION, quoted(text), lambda found: _formation(found, text),
+            max_tokens=_tokens(text),
+        )
 
     def relations(
         self, text: str, others: Sequence[tuple[int, str]]
@@ -118,8 +123,10 @@ class Models:
             {"new": text, "earlier": [{"id": each, "text": said} for each, said in others]},
             ensure_ascii=False,
         )
-        found = self._chat.ask(_RELATIONS + ", ".join(_KINDS) + ".", about)
-        return self._checked(lambda: _relations(found, {each for each, _ in others}))
+        return self._asked(
+            "relate", _RELATIONS + ", ".join(_KINDS) + ".", about,
+            lambda found: _relations(found, {each for each, _ in others}),
+        )
 
     def synthesis(self, old: str, new: str, *, most: int) -> str:
         """One text of two, that has every number of both.
@@ -128,9 +135,8 @@ class Models:
             LLMError: The model failed, or its answer cannot be.
         """
         about = json.dumps({"old": old, "new": new}, ensure_ascii=False)
-        found = self._chat.ask(_SYNTHESIS, about, max_tokens=_tokens(old + new))
 
-        def check() -> str:
+        def check(found: Mapping[str, Any]) -> str:
             text = found.get("text")
             if not isinstance(text, str) or not 0 < len(text.strip()) <= most:
                 raise _nonsense("no text")
@@ -139,7 +145,7 @@ class Models:
                 raise _nonsense("a text without a number of the new memory")
             return text.strip()
 
-        return self._checked(check)
+        return self._asked("synthesis", _SYNTHESIS, about, check, max_tokens=_tokens(old + new))
 
     def importance(self, text: str) -> float:
         """How much a message matters, 0..1.
@@ -147,15 +153,27 @@ class Models:
         Raises:
             LLMError: The model failed, or its answer cannot be.
         """
-        found = self._chat.ask(_IMPORTANCE, quoted(text[:_MOST_RATED]), max_tokens=32)
-        return self._checked(lambda: _share(found.get("importance"), "importance"))
+        return self._asked(
+            "importance", _IMPORTANCE, quoted(text[:_MOST_RATED]),
+            lambda found: _share(found.get("importance"), "importance"), max_tokens=32,
+        )
 
-    def _checked(self, check: Callable[[], T]) -> T:
-        try:
-            return check()
-        except LLMError:
-            self._chat.note_failure()
-            raise
+    def _asked(
+        self, op: str, system: str, about: str, check: Callable[[Mapping[str, Any]], T], *,
+        max_tokens: int = 512,
+    ) -> T:
+        """The model's answer, checked; the log says how long it took, and that rules had to do."""
+        with self._operations.noting(op) as operation:
+            operation.model, operation.fallback = self._chat.model_id, True
+            operation.input["chars"] = len(about)
+            found = self._chat.ask(system, about, max_tokens=max_tokens)
+            try:
+                out = check(found)
+            except LLMError:
+                self._chat.note_failure()
+                raise
+            operation.fallback = False
+            return out
 
 
 def _formation(found: Mapping[str, Any], text: str) -> FormedByModel:

@@ -166,6 +166,8 @@ class Observer:
                 facts=list(itertools.islice(rest, len(own))), session=work.session,
                 entry_id=work.entry_id, is_forced=options.force,
             ))  # fmt: skip
+        for job in itertools.chain.from_iterable(work.jobs for work in works):
+            self._rater.ask(job)
         for work in works:
             if len(work.jobs) == 1 and (vector := work.jobs[0].ready.vector) is not None:
                 self._analyst.feel_again(work.analysis, vector)

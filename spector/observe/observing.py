@@ -15,7 +15,7 @@ from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
-from spector.process import each_elsewhere, elsewhere
+from spector.process import Operations, each_elsewhere, elsewhere
 from spector.providers import ChatModel, Embedder, FactExtractor, ImportanceScorer
 from spector.records import Episode, MemoryRecord, ObserveResult
 from spector.search import Neighbours
@@ -45,6 +45,7 @@ class ObserveParts:
     embedder: Embedder | None
     scorer: ImportanceScorer | None
     chat: ChatModel | None
+    operations: Operations
     extractor: FactExtractor | None
     clock: Clock
     config: Config
@@ -63,9 +64,13 @@ class Observing:
 
     def observe_many(
         self, messages: Iterable[Any], common: Mapping[str, Any], how: Mapping[str, Any],
-        progress: Progress | None,
+        progress: Progress | None, noted: Callable[[Any, ObserveResult], None],
     ) -> list[ObserveResult]:
-        """Observe many messages; each batch is embedded in one call and committed as one."""
+        """Observe many messages; each batch is embedded in one call and committed as one.
+
+        Args:
+            noted: called with each message and what became of it.
+        """
         parse_callback(progress, "progress")
         if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
             raise InvalidInputError(
@@ -78,7 +83,10 @@ class Observing:
         batch: list[Any] = []
 
         def commit() -> None:
-            out.extend(self._observe(batch, common, how))
+            found = self._observe(batch, common, how)
+            for message, result in zip(batch, found, strict=True):
+                noted(message, result)
+            out.extend(found)
             batch.clear()
             if progress is not None:
                 progress(len(out), total)
@@ -140,7 +148,9 @@ class Observing:
             models = None
             if parts.chat is not None:
                 asked = import_module("spector.observe.models")
-                models = asked.Models(parts.chat, rates=config.llm.importance)
+                models = asked.Models(
+                    parts.chat, rates=config.llm.importance, operations=parts.operations
+                )
             made: Observer = stages.Observer(
                 series=parts.series, comparer=gate.Comparer(parts.neighbours, config.observe),
                 analyst=stages.Analyst(config.observe, parts.embedder, models, parts.extractor),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from spector.config import ObserveConfig
+from spector.errors import StoreClosedError
 from spector.observe.gate import Candidate, Decision, cosines
 from spector.observe.importance import Channels, by_channels, by_text, priority_of
 from spector.observe.jobs import Job
@@ -29,6 +30,18 @@ class Rater:
     ) -> None:
         self._config = config
         self._score = score
+
+    def ask(self, job: Job) -> None:
+        """Ask the caller's scorer, with no lock held; where it fails, the formula decides."""
+        if self._score is None or job.ready.draft.importance is not None:
+            return
+        try:
+            job.outside.scored = float(self._score(job.ready.draft))
+        except StoreClosedError:
+            raise
+        except Exception:  # any scorer may fail in any way; it is reported
+            if "importance" not in job.analysis.fallbacks:
+                job.analysis.fallbacks.append("importance")
 
     def rate(
         self, job: Job, candidates: Sequence[Candidate], decision: Decision
@@ -59,8 +72,8 @@ class Rater:
         draft, message = job.ready.draft, job.analysis.message
         if draft.importance is not None:
             return draft.importance
-        if self._score is not None:
-            return float(self._score(draft))
+        if job.outside.scored is not None:
+            return job.outside.scored
         if self._config.importance == "ucma":
             composite = by_text(message.text, message.data_source)
         return composite if job.outside.importance is None else job.outside.importance

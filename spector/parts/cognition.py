@@ -16,9 +16,12 @@ __all__ = ["cognition_stats"]
 
 def cognition_stats(
     *, store: Store, stores: Iterable[Store], sessions: Mapping[str, Any], cache: Embedder | None,
-    operations: Mapping[str, Any] | None, model: Mapping[str, int] | None,
+    operations: Mapping[str, Any] | None, model: Mapping[str, int] | None, waiting: int,
 ) -> dict[str, Any]:
     """See ``Memory.stats``; JSON-ready. Each count equals what the facets list.
+
+    Args:
+        waiting: memories whose concepts are not extracted yet.
 
     Edges are those that are stored: ``supersedes`` and ``parents`` of memories are not counted.
     """
@@ -32,7 +35,7 @@ def cognition_stats(
             "short_term": flags.episodes - flags.consolidated, "medium_term": flags.consolidated,
         },
         **known,
-        "dormant": flags.dormant,
+        "dormant": flags.dormant, "queue": waiting,
         "cache_hit_rate": cache.stats().hit_rate if isinstance(cache, CachedEmbedder) else None,
         "ops_log": operations,
         "llm": {"calls": 0, "failures": 0} | dict(model or {}),

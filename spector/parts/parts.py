@@ -127,5 +127,6 @@ class Parts:
                 store=self.store, stores=self.router.stores(), sessions=self.sessions.stats(),
                 cache=self.embedder, operations=self.operations.stats(),
                 model=None if self.chat is None else self.chat.stats(),
+                waiting=self.worker.status()["queue"],
             ),
         })  # fmt: skip

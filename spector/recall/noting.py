@@ -57,7 +57,8 @@ def note_observed(
 
 
 def _note_cue(operation: Operation, cue: Any, given: Mapping[str, Any]) -> None:
-    scopes = {name: given.get(name) for name in SCOPES}
+    own = cue if isinstance(cue, Mapping) else {}
+    scopes = {name: own.get(name) or given.get(name) for name in SCOPES}
     text = cue.get("content") if isinstance(cue, Mapping) else cue
     operation.given(text if isinstance(text, str) else None, **scopes)
 

@@ -20,6 +20,7 @@ _DEFAULT: Final = (
     0.28, 0.39, 0.44, 0.47, 0.49, 0.51, 0.53, 0.54, 0.55, 0.57, 0.58, 0.59, 0.60, 0.62, 0.64, 0.65,
     0.67, 0.68, 0.71, 0.75, 1.0,
 )  # fmt: skip
+_DIGITS: Final = 6
 #: texts of a store from which on its likeness can be told
 LEAST_SAMPLE: Final = 50
 
@@ -44,6 +45,7 @@ def decide_by_bands(
     old, said = max(near, key=lambda one: (one[0].likeness or 0.0, -one[0].id))
     likeness = old.likeness or 0.0
     s = calibrated(likeness, sample) if config.gate_scale == "calibrated" else likeness
+    s = round(s, _DIGITS)  # vectors are float32: 0.92 comes as 0.92000002
     is_same = same_particulars(said, words)
     if s >= config.update_from:
         if is_same and s > config.reinforce_above:
