@@ -16,7 +16,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.store.payloads import moment_of
 
-__all__ = ["Facet", "ids_of"]
+__all__ = ["Facet", "ids_of", "one_id_of"]
 
 
 class Facet:
@@ -121,3 +121,17 @@ def ids_of(targets: Any, argument: str) -> tuple[int, ...]:
                 hint=f"write it like {argument}=record.id",
             )
     return tuple(dict.fromkeys(ids))
+
+
+def one_id_of(target: Any, argument: str) -> int:
+    """The id of one memory, hit or record.
+
+    Raises:
+        InvalidInputError: It is none of these, or names none or several memories.
+    """
+    ids = ids_of(target, argument)
+    if len(ids) != 1:
+        raise InvalidInputError(
+            f"{argument} names {len(ids)} memories", hint=f"write it like {argument}=record.id"
+        )
+    return ids[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spector.arguments import check_text, parse_choice, parse_integer, parse_number
 from spector.errors import InvalidInputError, InvalidVectorError, UnknownRecordError
-from spector.facets.base import ids_of
+from spector.facets.base import ids_of, one_id_of
 from spector.facets.completion import concept_context
 from spector.facets.grounding import Grounding
 from spector.facets.items import ItemFacet
@@ -328,7 +328,7 @@ class Concepts(ItemFacet):
         """Untie a concept from a memory; False when nothing ties them."""
         self._may_write()
         concept, name = self._typed(id, self.sort), layer_name(layer)
-        (memory,) = ids_of(record, "record")
+        memory = one_id_of(record, "record")
         gone: list[bool] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -367,7 +367,7 @@ class Concepts(ItemFacet):
     def _ends(self, concept: Any, record: Any) -> tuple[int, int]:
         """Ids of a concept and of another lasting memory of its user."""
         first = self._typed(concept, self.sort)
-        (second,) = ids_of(record, "record") or (-1,)
+        second = one_id_of(record, "record")
         if first == second or self._record(first).user_id != self._lasting(second).user_id:
             raise InvalidInputError(
                 f"memory {second} cannot be a reference of concept {first}",

@@ -11,7 +11,7 @@ import numpy as np
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError
-from spector.facets.base import ids_of
+from spector.facets.base import ids_of, one_id_of
 from spector.facets.completion import CompletingFacet
 from spector.knowledge import (
     LAYERS,
@@ -124,8 +124,8 @@ class Graph(CompletingFacet):
         sure = strength if confidence is None else parse_number(
             confidence, "confidence", low=0.0, high=1.0
         )
-        ends = [*ids_of(source, "source"), *ids_of(target, "target")]
-        if len(ends) != 2 or ends[0] == ends[1]:
+        ends = [one_id_of(source, "source"), one_id_of(target, "target")]
+        if ends[0] == ends[1]:
             raise InvalidInputError(
                 "an edge ties two memories", hint="pass one source and another target"
             )
@@ -171,7 +171,7 @@ class Graph(CompletingFacet):
     def unlink(self, source: Named, target: Named, kind: str) -> bool:
         """Remove a stored edge; False when there is none."""
         self._may_write()
-        ends = [*ids_of(source, "source"), *ids_of(target, "target")]
+        ends = [one_id_of(source, "source"), one_id_of(target, "target")]
         gone: list[bool] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -192,7 +192,7 @@ class Graph(CompletingFacet):
     ) -> list[Edge]:
         """The edges of a memory, by source, kind and target."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        (node,) = ids_of(id, "id")
+        node = one_id_of(id, "id")
         with self._read() as reader:
             rows = self._rows([node])  # their bytes are not needed
             if not rows:
@@ -211,7 +211,7 @@ class Graph(CompletingFacet):
     ) -> list[Reached]:
         """Memories within ``hops`` edges, the greatest product of weights first."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        (node,) = ids_of(id, "id")
+        node = one_id_of(id, "id")
         self._record(node)
         with self._read() as reader:
             return reach(
@@ -226,7 +226,7 @@ class Graph(CompletingFacet):
         self, a: Named, b: Named, *, hops: int = 6, kinds: Iterable[str] | None = None
     ) -> list[Edge] | None:
         """The edges of the path out of ``a`` to ``b`` with the greatest product of weights."""
-        start, end = (*ids_of(a, "a"), *ids_of(b, "b"))
+        start, end = one_id_of(a, "a"), one_id_of(b, "b")
         self._record(start)
         self._record(end)
         with self._read() as reader:
@@ -242,7 +242,7 @@ class Graph(CompletingFacet):
     ) -> list[list[int]]:
         """Ids by their distance: the first list is one edge away."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        (node,) = ids_of(id, "id")
+        node = one_id_of(id, "id")
         self._record(node)
         with self._read() as reader:
             return levels(
@@ -325,7 +325,7 @@ class Graph(CompletingFacet):
     @verb
     def central(self, id: Named) -> bool:
         """Whether the graph of its user turns on a memory: its rank is above 0.01 and 1.5/n."""
-        (node,) = ids_of(id, "id")
+        node = one_id_of(id, "id")
         user = self._record(node).user_id or ""
         nodes, ranks = self._all_ranks().get(user, ([], []))
         if not nodes:

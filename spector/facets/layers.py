@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from spector.arguments import parse_callback, parse_integer, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, ids_of
+from spector.facets.base import Facet, ids_of, one_id_of
 from spector.facets.concepts import Concepts
 from spector.facets.graph import Graph
 from spector.facets.grounding import Grounding
@@ -118,7 +118,7 @@ class StoreLayer(ItemFacet):
         Raises:
             UnknownRecordError: There is none. InvalidInputError: It is of another layer.
         """
-        (memory,) = ids_of(id, "id")
+        memory = one_id_of(id, "id")
         record = self._record(memory)
         if not self._of_layer({memory: record}):
             raise InvalidInputError(
@@ -181,14 +181,14 @@ class StoreLayer(ItemFacet):
 
         It is called after the commit, without a lock. An exception is logged, the others run.
         """
-        parse_callback(callback, "callback")
+        _check_callback(callback)
         return self._parts.knowledge.callbacks.register(
             self.layer_name, callback, deletions=False
         )
 
     def register_deletion_callback(self, callback: Callback) -> Callable[[], None]:
         """The same for ids that this layer loses."""
-        parse_callback(callback, "callback")
+        _check_callback(callback)
         return self._parts.knowledge.callbacks.register(
             self.layer_name, callback, deletions=True
         )
@@ -347,6 +347,11 @@ class Layers(Facet):
         if name in iter(self):
             raise InvalidInputError(f"layer {name} exists", hint="give it another name")
         self._parts.layers.add(name, layer)
+
+
+def _check_callback(callback: Any) -> None:
+    if parse_callback(callback, "callback") is None:
+        raise InvalidInputError("callback is None", hint="pass a function of a layer and a record")
 
 
 def _last_met(record: MemoryRecord) -> int:

@@ -4,8 +4,8 @@ The row of an entity keeps what was merged into it, so that the merge can be und
 is left that mentioned the other entity, what is kept of it goes; once none is left that mentioned
 the entity itself, it goes on as the one that was merged into it last.
 
-A mention that came after a merge is entered for the entity as a whole. Whom it names, the words of
-its memory say.
+A mention that came after a merge is entered for the entity as a whole. The words of its memory say
+which of the merged ones it names.
 """
 
 from __future__ import annotations

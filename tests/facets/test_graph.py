@@ -6,8 +6,9 @@ edges to nowhere, a kind that reads the wrong way. Guard: the statements of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,19 @@ def test_layers_of_an_activation_have_the_names_of_the_brain_too(memory: Memory,
     assert list(memory.graph.activate(a, layers=["concepts"])) == []
     with pytest.raises(InvalidInputError, match="no layer 'cortex'"):
         memory.graph.activate(a, layers=["episodes", "cortex"])
+
+
+@pytest.mark.parametrize("given", [None, [], {}, [1, 2]])
+def test_one_memory_is_named_where_one_is_asked(memory: Memory, abc: ABC, given: Any) -> None:
+    graph, a = memory.graph, abc[0]
+    nothing: Any = None
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: graph.edges(given), lambda: graph.neighbours(given), lambda: graph.walk(given),
+        lambda: graph.central(given), lambda: graph.path(a, given), lambda: graph.path(given, a),
+        lambda: graph.link(a, given, "causes"), lambda: graph.unlink(given, a, "causes"),
+        lambda: memory.layers["episodes"].get(given),
+        lambda: memory.layers["episodes"].register_capture_callback(nothing),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(InvalidInputError):
+            call()
