@@ -50,7 +50,7 @@ def opened(path: Path | str, **more: Any) -> Memory:
     b"", b"\x00\xff", "", "a text", 0, -0.0, 0.1, False, [], {}, ITEM, [[[]]], 10**400,
     {"a": {"b": [1.5, "x"]}}, "\u2028", [None],
 ], ids=lambda each: type(each).__name__)  # fmt: skip
-def test_a_value_comes_back_equal(memory: Memory, value: Any) -> None:
+def test_a_value_comes_back_equal(memory: Memory, value: Any, proof: Any) -> None:
     record = memory.remember("said", attachment=value)
     for found in (record, memory.get(record.id), next(memory.records()), memory.recall("said")[0]):
         got = getattr(found, "record", found).attachment()
@@ -58,6 +58,7 @@ def test_a_value_comes_back_equal(memory: Memory, value: Any) -> None:
     size = len(value) if isinstance(value, bytes) else len(
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
     assert memory.get(record.id).attachment_bytes == size
+    proof("attachments", values_read_back=4)
 
 
 def test_what_is_like_bytes_becomes_bytes_and_tuples_lists(memory: Memory) -> None:
@@ -215,7 +216,7 @@ def test_nothing_else_reads_or_finds_it(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("way", ["forget", "replace", "update", "remove", "expired"])
-def test_its_bytes_are_gone_from_every_file(path: Path, way: str) -> None:
+def test_its_bytes_are_gone_from_every_file(path: Path, way: str, proof: Any) -> None:
     clock = spector.ManualClock("2026-05-04T12:00:00Z")
     text = {"note": SECRET.decode("latin-1")}
     with opened(path, clock=clock) as memory:
@@ -238,6 +239,7 @@ def test_its_bytes_are_gone_from_every_file(path: Path, way: str) -> None:
             assert memory.check().ok
     for piece in (SECRET[:40], b"lighthouse keeper"):
         assert not files_with(path, piece)
+    proof("attachments", erasures_searched=2, pieces_left=0)
 
 
 def test_a_search_for_what_is_left_tells_the_living_apart(memory: Memory, path: Path) -> None:

@@ -72,7 +72,9 @@ def answers(memory: Memory) -> list[Any]:
 
 
 @pytest.mark.parametrize("first", [False, True])
-def test_recalls_answer_as_if_it_were_not_there(path: Path, tmp_path: Path, first: bool) -> None:
+def test_recalls_answer_as_if_it_were_not_there(
+    path: Path, tmp_path: Path, first: bool, proof: Any
+) -> None:
     with opened(tmp_path / "plain") as plain, opened(path) as memory:
         if first:
             add(memory)
@@ -82,7 +84,9 @@ def test_recalls_answer_as_if_it_were_not_there(path: Path, tmp_path: Path, firs
             add(memory)
         assert answers(memory) == answers(plain)
     with opened(tmp_path / "plain", mode="r") as plain, opened(path, mode="r") as memory:
-        assert answers(memory) == answers(plain)
+        found = answers(memory)
+        assert found == answers(plain)
+    proof("attachments", recalls_compared=2 * len(found))
 
 
 def test_every_other_verb_has_it(memory: Memory) -> None:

@@ -278,7 +278,7 @@ ROWS: Final = (
         " recall",
         "values of every kind and what JSON has not; replaced, moved, expired, purged and searched"
         " for, exported, restored, repaired; memories without words beside those that recalls give",
-        ("engine",),
+        ("engine", "cli"),
     ),
     Row(
         "sharing", "Processes that share a store lose nothing, and each sees all that is committed",
