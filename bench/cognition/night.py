@@ -5,7 +5,8 @@
 A store is filled, sleeps until nothing is left to do, observes new messages a day later and sleeps
 again: that cycle is timed, step by step. In a second one, a day and as many messages later, one
 thread writes and one recalls: reported are how long writers wait at most, and the recalls' median
-time beside that of recalls before and after it. Vectors are hashed words: no model takes part.
+time beside that of recalls next to the same writer before it, and of recalls alone. Before that, the
+same with a night that makes no room for others. Vectors are hashed words: no model takes part.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ __all__ = ["Hashed", "fill", "message", "nights"]
 SEED: Final = 20261126
 FILE: Final = RESULTS / "sleep-night.json"
 _BATCH: Final = 5_000
+#: seconds in which writers and recalls are measured beside each other, before the night
+_AWAKE_S: Final = 5.0
 _PEOPLE: Final = ("Ada", "Berk", "Ceren", "Deniz", "Emre", "Fatma", "Gul", "Hakan", "Ipek", "Jale")
 _PLACES: Final = ("Kars", "Lisbon", "Oslo", "Izmir", "Quito", "Bergen", "Lyon", "Kyoto")
 _SAID: Final = (
@@ -147,10 +150,13 @@ def nights(
             pstats.Stats(meter).sort_stats("cumulative").print_stats(60)
             pstats.Stats(meter).sort_stats("tottime").print_stats(30)
         print(json.dumps(out["cycle"]), flush=True)
-        observe(memory, memories, new, users=users)
-        clock.advance(days=3)
-        out["beside"] = beside(memory, memories)
-        print(json.dumps(out["beside"]), flush=True)
+        pace = memory._parts.sleeper._pace
+        for n, (name, rest) in enumerate((("unpaced", 0.0), ("beside", pace._rest))):
+            observe(memory, memories + n * new, new, users=users)
+            clock.advance(days=3)
+            pace._rest = rest
+            out[name] = beside(memory, memories)
+            print(json.dumps({name: out[name]}), flush=True)
         out["ok"] = memory.check().ok
     return out
 
@@ -170,7 +176,11 @@ def beside(memory: Memory, last: int) -> dict[str, Any]:
     done = threading.Event()
     before = list(_recalls(memory, cues, 300))
     waits: list[float] = []
+    #: the step that goes on, by its last unit, and the longest wait of a writer in each
+    where, worst = [""], dict[str, float]()
     during: list[float] = []
+    #: recalls beside the same writer, without a night
+    awake: list[float] = []
 
     def write() -> None:
         n = 0
@@ -178,20 +188,24 @@ def beside(memory: Memory, last: int) -> dict[str, Any]:
             began = time.perf_counter()
             memory.remember(f"while it sleeps {n} {message(last + n, chance)}")
             waits.append(time.perf_counter() - began)
+            worst[where[0]] = max(worst.get(where[0], 0.0), waits[-1])
             n += 1
             time.sleep(0.02)
 
     def recall() -> None:
         while not done.is_set():
-            during.extend(_recalls(memory, cues, 5))
+            (during if where[0] else awake).extend(_recalls(memory, cues, 5))
             time.sleep(0.02)
 
     alone = [_timed(memory.remember, f"before it sleeps {n}") for n in range(100)]
     threads = [threading.Thread(target=each) for each in (write, recall)]
     for each in threads:
         each.start()
+    time.sleep(_AWAKE_S)
+    waits_awake, where[0] = list(waits), "begin"
+    waits.clear()
     began = time.perf_counter()
-    report = memory.reflect()
+    report = memory.reflect(progress=lambda step, seen, total: where.__setitem__(0, step))
     seconds = time.perf_counter() - began
     done.set()
     for each in threads:
@@ -200,9 +214,12 @@ def beside(memory: Memory, last: int) -> dict[str, Any]:
     quiet = [*before, *after]
     return {
         **_steps(report, seconds), "writes": len(waits),
-        "write_alone_ms": _ms(alone), "write_ms": _ms(waits), "recalls": len(during),
-        "recall_quiet_ms": _ms(quiet), "recall_ms": _ms(during),
-        "recall_slower": round(statistics.median(during) / statistics.median(quiet), 3),
+        "worst_after_ms": {name: round(1000 * s, 1) for name, s in worst.items()},
+        "write_alone_ms": _ms(alone), "write_awake_ms": _ms(waits_awake), "write_ms": _ms(waits),
+        "recalls": len(during),
+        "recall_quiet_ms": _ms(quiet), "recall_awake_ms": _ms(awake), "recall_ms": _ms(during),
+        "recall_slower": round(statistics.median(during) / statistics.median(awake), 3),
+        "recall_slower_than_alone": round(statistics.median(during) / statistics.median(quiet), 3),
     }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spector.process import exit
 from spector.process.caches import KEEPERS, drop_all_caches, keeps
 from spector.process.callbacks import Callback, LayerCallbacks, Watchers
-from spector.process.calls import Calls, Steps, verb
+from spector.process.calls import Calls, Pace, Steps, verb
 from spector.process.exit import at_exit
 from spector.process.layers import ForeignLayers
 from spector.process.operations import SNIPPET, Operation, Operations
@@ -39,6 +39,7 @@ __all__ = [
     "LayerCallbacks",
     "Operation",
     "Operations",
+    "Pace",
     "Resource",
     "Sole",
     "Steps",

@@ -12,7 +12,7 @@ from spector.errors import StoreClosedError
 from spector.process.resources import Call, begin, completed, end
 from spector.process.shortage import is_short_of_memory
 
-__all__ = ["Calls", "Steps", "verb"]
+__all__ = ["Calls", "Pace", "Steps", "verb"]
 
 T = TypeVar("T")
 
@@ -20,6 +20,10 @@ T = TypeVar("T")
 _STEP_S = 0.001
 #: finished calls that an interrupt may leave in the list before they are removed
 _MANY = 64
+#: seconds for which a call that began is a reason to make room
+_LATELY_S = 0.5
+#: seconds of work before a pause, and seconds of a pause at most
+_STRETCH_S, _MOST_PAUSE_S = 0.004, 0.25
 
 
 class Calls:
@@ -28,6 +32,8 @@ class Calls:
     def __init__(self, where: str) -> None:
         self._where = where
         self._running: set[Call] = set()
+        #: how many have begun
+        self.begun = 0
         self._closing = False
         self._closer = 0
         #: reentrant, because a signal handler may close the memory
@@ -47,6 +53,7 @@ class Calls:
         """
         begin(call)
         call.owner = self.refuse_closed
+        self.begun += 1  # two at once may count as one: what matters is that it moves
         running = self._running
         running.add(call)
         if len(running) > _MANY:
@@ -125,6 +132,46 @@ class Calls:
             raise StoreClosedError(
                 f"the store at {self._where} was closed", hint="open it again with spector.open"
             )
+
+
+class Pace:
+    """Makes room for other calls: beside them, long work has only a share of the time.
+
+    Without other calls there are no pauses. What the work does never depends on them.
+
+    Args:
+        share: of the time that the work may have while other calls begin; 1 for no pauses.
+        now, sleep: the machine's time, in seconds, and what waits.
+    """
+
+    def __init__(
+        self, calls: Calls, share: float, *, now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._calls = calls
+        self._rest = (1.0 - share) / share
+        self._now = now
+        self._sleep = sleep
+        self._begun = self._since = self._until = 0.0
+
+    def begin(self) -> None:
+        """Begin a stretch of work: calls from here on are those of others."""
+        self._begun, self._since, self._until = self._calls.begun, self._now(), 0.0
+
+    def breathe(self) -> None:
+        """Pause for as long as the work since the last pause has to pay, where others are about.
+
+        Called between two pieces of work, without a lock or a transaction.
+        """
+        now = self._now()
+        if self._calls.begun != self._begun:
+            self._begun, self._until = self._calls.begun, now + _LATELY_S
+        worked = now - self._since
+        if now >= self._until or not self._rest:
+            self._since = now
+        elif worked >= _STRETCH_S:
+            self._sleep(min(_MOST_PAUSE_S, worked * self._rest))
+            self._since = self._now()
 
 
 F = TypeVar("F", bound=Callable[..., Any])

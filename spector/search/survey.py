@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,13 +41,20 @@ class Surveyor:
     def __init__(self, router: TierRouter, finder: Finder) -> None:
         self._router = router
         self._finder = finder
+        #: how many readers of a store in memory are open, for which writers wait
+        self.locking = 0
 
-    def all(self) -> Strengths:
-        """Every lasting memory, by ascending id. Writers wait for a page at a time."""
+    def all(self, between: Callable[[], object] = int) -> Strengths:
+        """Every lasting memory, by ascending id. Writers wait for a page at a time.
+
+        Args:
+            between: called after each page.
+        """
         pages, after = [], -1
         while True:
             page = read_strengths(self._router.durable_store(), after=after, limit=_PAGE)
             pages.append(page)
+            between()
             if len(page) < _PAGE:
                 return _joined(pages)
             after = int(page.rows["id"][-1])
@@ -106,7 +113,12 @@ class Surveyor:
         with contextlib.ExitStack() as stack:
             if catalog.in_memory:
                 stack.enter_context(store.still())
+                self.locking += 1
+                stack.callback(self._unlock)
             yield KnowledgeReader(stack.enter_context(catalog.reading()), catalog.path)
+
+    def _unlock(self) -> None:
+        self.locking -= 1
 
 
 def _joined(pages: Sequence[Strengths]) -> Strengths:

@@ -230,6 +230,7 @@ class Cycle:
             self._note = None
         night.is_outdated = night.is_outdated or done.is_committed
         night.note_made(len(done.made))
+        night.breathe()
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
         if self._progress is not None:
             self._progress(name, tally.seen, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from spector.config import Config
@@ -20,7 +21,9 @@ from spector.upkeep import (
 __all__ = ["reflect_once"]
 
 
-def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectReport:
+def reflect_once(
+    router: TierRouter, *, now_ms: int, config: Config, between: Callable[[], object] = int
+) -> ReflectReport:
     """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark and index.
 
     Every step is its own small commit, so a cycle that is killed has simply done less; running it
@@ -28,6 +31,9 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
     sealing and the marking, which is why the two are separate states. Damaged partitions are left
     as they are and reported under ``compaction.failed``. What was forgotten ``erase_after_s`` ago
     is erased from every file; ``compaction.receipt`` says how that went.
+
+    Args:
+        between: called between two pieces of work, without a lock.
     """
     started = time.perf_counter()
     sealed = seal_finished(router, now_ms)
@@ -37,7 +43,9 @@ def reflect_once(router: TierRouter, *, now_ms: int, config: Config) -> ReflectR
         router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
         erase=erase,
     )
-    clustered = cluster_due(router, config)
+    between()
+    clustered = cluster_due(router, config, between)
+    between()
     marked = mark_reflectable(router)
     failed = {each["path"]: each for each in (*clustered.failed, *compaction.failed)}
     index_rest(router)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import zlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from spector.config import Config, SleepConfig
 from spector.kernel.contract import Curve, retained
 from spector.language.worth import content_density, extract_of
-from spector.layout import Category, Flag, TierCode
+from spector.layout import Category, Flag
 from spector.providers import Fact, FactExtractor, LLMFactExtractor, estimated_tokens
-from spector.search import NO_END, Neighbours, Strengths, Surveyor
+from spector.search import NO_END, Neighbours, Strengths, Surveyor, Words
 from spector.sleep.condensing import Condenser
-from spector.sleep.state import SleepState, compact
+from spector.sleep.state import ERASED, TIERS, SleepState, before_step, compact
 from spector.write import ConceptRun, Promotion, Unit, differences, unpacked_rows
 
 __all__ = [
@@ -33,17 +33,15 @@ Rows: TypeAlias = NDArray[np.void]
 Mask: TypeAlias = NDArray[np.bool_]
 
 DAY_MS: Final = 86_400_000
+#: memories that are read at once
+_PART: Final = 200
 _log = logging.getLogger("spector.sleep")
 #: what is in no recall by default
 _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY)
 #: changes that take a memory out of recall, and count against the limit of a day
 RETIRED: Final = "retired"
 REHEARSED: Final = "rehearsed"
-ERASED: Final = "erased"
-_TIERS: Final = {each.name.lower(): int(each) for each in TierCode}
-#: changes that are not of the numbers of a memory
-_NO_VALUES: Final = frozenset({"made", "item", "restated", "rows", "cycle", ERASED})
-_TIER_NAMES: Final = {code: name for name, code in _TIERS.items()}
+_TIER_NAMES: Final = {code: name for name, code in TIERS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,8 @@ class Tools:
     condenser: Condenser = field(default_factory=Condenser)
     #: reads statements instead of the rules, if the caller gave one
     fact_extractor: FactExtractor | None = None
+    #: makes room for other calls, between two pieces of work
+    breathe: Callable[[], object] = int
     #: drops the tags of sessions that are too old; how many
     drop_expired_tags: Callable[[], int] = int
 
@@ -101,10 +101,24 @@ class Night:
     def memories(self) -> Strengths:
         """All memories as they were when this step began, but for what others wrote meanwhile."""
         if self._columns is None:
-            self._columns = self.survey.all()
+            self._columns = self.survey.all(self.breathe)
             if self.done:
                 self._columns = before_step(self._columns, self._own_changes())
         return self._columns
+
+    def breathe(self) -> None:
+        """Make room for recalls and writers, where none of them waits for what is open here."""
+        if not self.survey.locking:
+            self.tools.breathe()
+
+    def texts(self, ids: Collection[int]) -> dict[int, Words]:
+        """What memories say, read in parts so that no one waits."""
+        out: dict[int, Words] = {}
+        each = list(ids)
+        for start in range(0, len(each), _PART):
+            out |= self.survey.words(each[start : start + _PART])
+            self.breathe()
+        return out
 
     def _own_changes(self) -> list[dict[str, Any]]:
         """What this step has changed in this cycle, in order."""
@@ -198,7 +212,7 @@ class Night:
             was, becomes = differences(old, new)
             if unit.to_tier is not None:
                 was["tier"], becomes["tier"] = _TIER_NAMES[int(old["tier"])], unit.to_tier
-                new["tier"] = _TIERS[unit.to_tier]
+                new["tier"] = TIERS[unit.to_tier]
             out.append((int(old["id"]), was, becomes))
         all_rows[places[chosen]] = part.rows[chosen]
         self.proposed.setdefault(unit.what, []).extend(each for each, *_ in out)
@@ -294,7 +308,7 @@ class Night:
     def by_tier(self, values: Any, rows: Rows) -> NDArray[np.float64]:
         """A number a memory, of a table by tier; tiers of others count as semantic."""
         table = np.full(256, float(values.get("semantic", 1.0)))
-        for name, code in _TIERS.items():
+        for name, code in TIERS.items():
             table[code] = float(values.get(name, table[code]))
         found: NDArray[np.float64] = table[rows["tier"]]
         return found
@@ -361,23 +375,6 @@ class Night:
 def mark_of(user: str | None) -> str:
     """What stands for a user in the record of a cycle, which has no words."""
     return f"{zlib.crc32((user or '').encode()):08x}"
-
-
-def before_step(memories: Strengths, changes: Sequence[dict[str, Any]]) -> Strengths:
-    """Memories without what a step has made, and as they were before it."""
-    made = [row["record_id"] for row in changes if row["what"] == "made"]
-    rows = memories.rows[~np.isin(memories.rows["id"], np.array(made, np.int64))].copy()
-    places = {each: n for n, each in enumerate(rows["id"].tolist())}
-    for row in reversed(changes):
-        place = places.get(row["record_id"])
-        if place is None or row["what"] in _NO_VALUES:
-            continue
-        for name, value in row["before"].items():
-            if name == "tier":
-                rows["tier"][place] = _TIERS.get(value[0], rows["tier"][place])
-            elif name != "why":
-                rows[name][place] = value[0]
-    return Strengths(rows, memories.users, memories.sessions)
 
 
 def has_flag(rows: Rows, flag: Flag) -> Mask:

@@ -20,7 +20,7 @@ from spector.arguments import (
 )
 from spector.clock import Clock
 from spector.config import Config
-from spector.process import Calls, Operation, Operations, verb
+from spector.process import Calls, Operation, Operations, Pace, verb
 from spector.records import CompactionReport, ReflectReport
 from spector.search import Surveyor
 from spector.sleep.cycle import LAST, Cycle, Progress, begin, named_steps, note_of
@@ -64,7 +64,8 @@ class Sleeper:
         self._empty_caches = empty_caches
         self._survey = survey
         self._writer = writer
-        self._tools = tools
+        self._pace = Pace(calls, config.sleep.share_beside)
+        self._tools = replace(tools, breathe=self._pace.breathe)
         self._turn = turn
         self._operations = operations
         self._expire = expire
@@ -99,6 +100,7 @@ class Sleeper:
             return self.upkeep()
         with self._turn, self._operations.noting("reflect") as operation:
             self._interrupted = False
+            self._pace.begin()
             report = self._cycle(
                 named, dry_run=dry_run, seconds=seconds, calls=calls, progress=progress
             )
@@ -149,11 +151,15 @@ class Sleeper:
     def upkeep(self) -> ReflectReport:
         """Upkeep of the files alone."""
         self._ensure(write=True)
+        self._pace.begin()
         return self._maintain()
 
     def _maintain(self) -> ReflectReport:
         self._expire()
-        report = reflect_once(self._router, now_ms=self._clock.now_ms(), config=self._config)
+        report = reflect_once(
+            self._router, now_ms=self._clock.now_ms(), config=self._config,
+            between=self._pace.breathe,
+        )
         return replace(report, compaction=self._empty_caches(report.compaction))
 
     @verb

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["SleepState", "compact"]
+import numpy as np
+
+from spector.layout import TierCode
+from spector.search import Strengths
+
+__all__ = ["ERASED", "TIERS", "SleepState", "before_step", "compact"]
+
+TIERS: Final = {each.name.lower(): int(each) for each in TierCode}
+ERASED: Final = "erased"
+#: changes that are not of the numbers of a memory
+_NO_VALUES: Final = frozenset({"made", "item", "restated", "rows", "cycle", ERASED})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,3 +71,20 @@ class SleepState:
 def compact(value: Any) -> str:
     """JSON as the row keeps it."""
     return json.dumps(value, separators=(",", ":"))
+
+
+def before_step(memories: Strengths, changes: Sequence[dict[str, Any]]) -> Strengths:
+    """Memories without what a step has made, and as they were before it."""
+    made = [row["record_id"] for row in changes if row["what"] == "made"]
+    rows = memories.rows[~np.isin(memories.rows["id"], np.array(made, np.int64))].copy()
+    places = {each: n for n, each in enumerate(rows["id"].tolist())}
+    for row in reversed(changes):
+        place = places.get(row["record_id"])
+        if place is None or row["what"] in _NO_VALUES:
+            continue
+        for name, value in row["before"].items():
+            if name == "tier":
+                rows["tier"][place] = TIERS.get(value[0], rows["tier"][place])
+            elif name != "why":
+                rows[name][place] = value[0]
+    return Strengths(rows, memories.users, memories.sessions)

@@ -15,6 +15,7 @@ order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -48,7 +49,9 @@ class Clustered:
     failed: list[dict[str, str]] = field(default_factory=list)
 
 
-def cluster_due(router: TierRouter, config: Config) -> Clustered:
+def cluster_due(
+    router: TierRouter, config: Config, between: Callable[[], object] = int
+) -> Clustered:
     """Put sealed partitions in order, up to about ``config.cluster_records`` records.
 
     Each partition is its own commit, as with compaction. Finding the order takes long and holds no
@@ -66,10 +69,12 @@ def cluster_due(router: TierRouter, config: Config) -> Clustered:
             done.left = len(due) - n
             break
         path = path_of(store, segment_id)
+        between()
         try:
             arrangement = arrange(router, store, segment_id, config)
             if arrangement is None:
                 continue
+            between()
             did = compact_partition(store, segment_id, arrangement)
         except PartitionCorruptError as error:
             done.failed.append({"path": path, "message": str(error)})

@@ -52,7 +52,7 @@ def compress(night: Night, cursor: int) -> Units:
     spared = {"less important": len(below)} if len(below) and not cursor else {}
     for batch in batches(chosen[chosen > cursor], sleep.batch_records):
         ids = batch.tolist()
-        texts = {each: found.text for each, found in night.survey.words(ids).items()}
+        texts = {each: found.text for each, found in night.texts(ids).items()}
         decide, fallback = _summaries(night, texts)
         yield Unit(
             ids=ids, alter=_consolidated, decide=decide, cursor=int(batch[-1]), seen=len(batch),
@@ -79,7 +79,7 @@ def _below(night: Night, rows: Rows) -> Units:
     free = rows[protection.of_headers(rows, floors=floors, use=True)]
     ids = free["id"].tolist()
     with night.survey.knowledge() as reader:
-        kept = protection.of_knowledge(ids, night.survey.words(ids), reader)
+        kept = protection.of_knowledge(ids, night.texts(ids), reader)
     free = free[~np.isin(free["id"], np.array(sorted(kept), np.int64))]
     yield from retiring(
         night, free, "not important in the short term", protection.spared, erases=erases

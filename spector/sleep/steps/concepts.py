@@ -36,6 +36,8 @@ from spector.write import Prepared, Unit
 
 __all__ = ["ageing", "grounding", "naming", "patterns", "rhythm"]
 
+#: episodes of which concepts are taken over in one commit, for which writers wait
+_AT_ONCE: Final = 100
 #: tries to take a run over, when a concept goes meanwhile
 _TRIES: Final = 3
 
@@ -80,7 +82,7 @@ def naming(night: Night) -> Units:
         return None
     left, after = night.sleep.records_per_cycle, night.state.extracted_id
     while left > 0:
-        size = min(left, night.sleep.batch_records)
+        size = min(left, night.sleep.batch_records, _AT_ONCE)
         for _ in range(_TRIES):
             run = night.tools.concepts_after(after, size)
             yield Unit(

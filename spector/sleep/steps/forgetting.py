@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def forget(night: Night, cursor: int) -> Units:
         dull, why = _dull(night, active, reader)
         free = protection.of_headers(dull, floors=True, use=True)
         dull = dull[free]
-        texts = _texts(night, dull["id"].tolist())
+        texts = night.texts(dull["id"].tolist())
         dull = _ordered(dull, texts)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
         dull = dull[~np.isin(dull["id"], np.array(sorted(kept), np.int64))]
@@ -155,7 +155,7 @@ def _least_worth(
         order = np.lexsort((free["id"], night.retention(free), free["utility"]))
         ordered, texts = free[order], None
     else:
-        texts = _texts(night, free["id"].tolist())
+        texts = night.texts(free["id"].tolist())
         ordered = _worst_first(free, texts, excess)
     chosen: list[NDArray[np.void]] = []
     count = at = 0
@@ -163,21 +163,12 @@ def _least_worth(
         part = ordered[at : at + _TEXTS]
         at += _TEXTS
         ids = part["id"].tolist()
-        known = _texts(night, ids) if texts is None else texts
+        known = night.texts(ids) if texts is None else texts
         kept = protection.of_knowledge(ids, known, reader)
         part = part[~np.isin(part["id"], np.array(sorted(kept), np.int64))][: excess - count]
         chosen.append(part)
         count += len(part)
     return np.concatenate(chosen) if chosen else mine[:0]
-
-
-def _texts(night: Night, ids: Collection[int]) -> dict[int, Words]:
-    """What memories say, read in parts so that no one waits."""
-    out: dict[int, Words] = {}
-    each = list(ids)
-    for start in range(0, len(each), _TEXTS):
-        out |= night.survey.words(each[start : start + _TEXTS])
-    return out
 
 
 def _worst_first(rows: Rows, texts: Mapping[int, Words], count: int) -> Rows:

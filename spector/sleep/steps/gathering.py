@@ -36,6 +36,8 @@ _DERIVED: Final = 0.8
 _PAGE: Final = 1_000
 #: memories of one theme at most: a summary has room for a sentence of each
 _MOST_SOURCES: Final = 12
+#: pairs of memories that are looked at without a pause
+_BREATH: Final = 100
 #: the best sentence of a memory comes before any second one
 _FIRST: Final = 1_000.0
 #: tokens that a sentence costs beside its own
@@ -68,7 +70,7 @@ def consolidate(night: Night, cursor: int) -> Units:
         rows, gathered = _batch(night, reader, _eligible(night), made)
         if not len(rows):
             return {"recent": {"gathered": gathered}}
-        words = night.survey.words(rows["id"].tolist())
+        words = night.texts(rows["id"].tolist())
         rows = rows[[each in words and _says_something(words[each].text)
                      for each in rows["id"].tolist()]]  # fmt: skip
         entities = _entities(reader, rows["id"].tolist())
@@ -193,7 +195,9 @@ def _groups(
     pairs = np.argwhere(np.triu(linked, 1))
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -likeness[pairs[:, 0], pairs[:, 1]]))
     group = {n: [n] for n in range(len(rows))}
-    for a, b in pairs[order].tolist():
+    for n, (a, b) in enumerate(pairs[order].tolist()):
+        if n % _BREATH == 0:
+            night.breathe()
         one, other = group[a], group[b]
         if one is other or linked[np.ix_(one, other)].mean() < _JOINED:
             continue

@@ -134,6 +134,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
             )
         batch = _Batch()
         for record in night.survey.records(part).values():
+            night.breathe()
             known = observed.get(record.id, {}).get("write_source") == "observer"
             is_item = bool(derived.get(record.id, set()) - {"observed", "episode"})
             is_item = is_item or bool(details.get(record.id, {}).get("tool"))  # runs say it better

@@ -90,6 +90,7 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
     for n, each in enumerate(ids):
         if each not in records or not vectors[n].any():  # forgotten meanwhile
             continue
+        night.breathe()
         near = night.tools.neighbours.find(
             "", vectors[n], user_id=records[each].user_id, now_ms=night.started_ms, count=2,
             channels=("vector",),

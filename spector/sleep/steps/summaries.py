@@ -107,7 +107,7 @@ def _summary(
     night: Night, user: str | None, category: Category, rows: Rows, before: _Made | None
 ) -> Unit:
     ids = np.sort(rows["id"]).tolist()
-    words = night.survey.words(ids)
+    words = night.texts(ids)
     texts = [words[each].text for each in ids if each in words]
     text, fallback = night.summary_of(texts, "summaries")
     kind = f"{SUMMARY}{category.name.lower()}"
@@ -166,7 +166,7 @@ def abstract(night: Night, cursor: int) -> Units:
         before = known.get((fact["scope"] or None, kind))
         if before is not None and (not set(sources) - before.sources or not night.tools.embeds):
             continue
-        words = night.survey.words(sources)
+        words = night.texts(sources)
         text, fallback = night.condensed(
             [words[each].text for each in sources if each in words], "abstraction"
         )

@@ -1,0 +1,177 @@
+"""A night makes room for recalls and writers, and is the same night.
+
+Damage without it: recalls beside a night take two and a half times as long, and a writer waits half
+a second. Guard: time is an argument, so pauses are counted, never measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from spector import Config, Memory, SleepConfig
+from spector.process import Calls, Pace
+from spector.process.resources import Call
+from tests.sleep.nights import asleep, pass_days
+
+
+class Machine:
+    """The machine's time, which passes only by work and pauses."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.pauses: list[float] = []
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.seconds += seconds
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def _call(calls: Calls) -> None:
+    call = Call()
+    calls.begin(call)
+    calls.end(call)
+
+
+def _work(machine: Machine, pace: Pace, seconds: float, times: int = 1) -> None:
+    for _ in range(times):
+        machine.seconds += seconds
+        pace.breathe()
+
+
+@pytest.mark.parametrize(("share", "pause"), [(0.2, 0.04), (0.5, 0.01), (0.25, 0.03)])
+def test_beside_calls_work_has_its_share_of_the_time(
+    machine: Machine, share: float, pause: float
+) -> None:
+    calls = Calls("here")
+    pace = Pace(calls, share, now=machine.now, sleep=machine.sleep)
+    pace.begin()
+    _work(machine, pace, 0.01, 5)
+    assert machine.pauses == []  # nobody else is there
+    _call(calls)
+    _work(machine, pace, 0.01)
+    assert machine.pauses == [pytest.approx(pause)]
+    for _ in range(100):
+        _call(calls)
+        _work(machine, pace, 0.01)
+    assert sum(machine.pauses) == pytest.approx(101 * pause)
+
+
+def test_pauses_end_soon_after_the_last_call(machine: Machine) -> None:
+    calls = Calls("here")
+    pace = Pace(calls, 0.2, now=machine.now, sleep=machine.sleep)
+    pace.begin()
+    _call(calls)
+    _work(machine, pace, 0.01, 100)
+    assert 1 <= len(machine.pauses) <= 11
+    assert sum(machine.pauses) <= 0.55
+    paused = len(machine.pauses)
+    _work(machine, pace, 0.01, 100)
+    assert len(machine.pauses) == paused
+
+
+def test_no_pause_is_long_and_short_work_pays_later(machine: Machine) -> None:
+    calls = Calls("here")
+    pace = Pace(calls, 0.01, now=machine.now, sleep=machine.sleep)
+    pace.begin()
+    _call(calls)
+    _work(machine, pace, 0.001, 3)
+    assert machine.pauses == []
+    _work(machine, pace, 0.001, 1)
+    _call(calls)
+    _work(machine, pace, 30.0)
+    assert machine.pauses == [0.25, 0.25]
+
+
+def test_a_share_of_one_never_pauses(machine: Machine) -> None:
+    calls = Calls("here")
+    pace = Pace(calls, 1.0, now=machine.now, sleep=machine.sleep)
+    pace.begin()
+    _call(calls)
+    _work(machine, pace, 1.0, 9)
+    assert machine.pauses == []
+
+
+def _told(memory: Memory) -> None:
+    memory.observe_many([
+        f"Deniz bought lamp number {n} in Urla, and Selin repaired it." for n in range(40)
+    ], session_id="one")  # fmt: skip
+    memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(30)])
+
+
+def _paced(memory: Memory, machine: Machine) -> None:
+    pace: Any = memory._parts.sleeper._pace
+    pace._sleep = machine.sleep
+
+    def now() -> float:  # each look at the time is a hundredth of a second of work
+        machine.seconds += 0.01
+        return machine.seconds
+
+    pace._now = now
+
+
+def _state(memory: Memory) -> list[tuple[Any, ...]]:
+    return [
+        (each.id, each.tier, each.text, each.dormant, each.stability_days)
+        for each in memory.records()
+    ]
+
+
+def test_a_night_beside_recalls_pauses_and_does_the_same(tmp_path: Any) -> None:
+    states: list[list[tuple[Any, ...]]] = []
+    pauses: list[int] = []
+    for beside in (False, True):
+        machine = Machine()
+        config = Config(sleep=SleepConfig(share_beside=0.25, batch_records=10))
+        with asleep(tmp_path / str(beside), config=config) as (memory, clock):
+            _told(memory)
+            pass_days(clock, 200)
+            _paced(memory, machine)
+
+            def recall(*_: object, memory: Memory = memory) -> None:
+                memory.recall("lamp", k=1)
+
+            progress: Callable[..., None] | None = recall if beside else None
+            report = memory.reflect(progress=progress)
+            assert report.finished
+            states.append(_state(memory))
+            pauses.append(len(machine.pauses))
+            assert memory.check().ok
+    assert states[0] == states[1]
+    assert pauses[0] == 0
+    assert pauses[1] >= 10
+
+
+def test_nothing_pauses_while_writers_of_a_store_in_memory_wait() -> None:
+    machine = Machine()
+    with asleep() as (memory, clock):
+        _told(memory)
+        pass_days(clock, 3)
+        sleeper = memory._parts.sleeper
+        held: list[int] = []
+        sleeper._pace._sleep = lambda seconds: held.append(sleeper._survey.locking)
+        sleeper._pace._now = lambda: machine.seconds
+        begin = sleeper._pace.begin
+
+        def busy() -> None:
+            begin()
+            sleeper._pace._until = float("inf")
+
+        sleeper._pace.begin = busy  # type: ignore[method-assign]
+
+        def tick(*_: object) -> None:
+            machine.seconds += 1.0
+
+        memory.reflect(progress=tick)
+        assert held
+        assert set(held) == {0}
