@@ -5,7 +5,7 @@
 A store is filled, sleeps until nothing is left to do, observes new messages a day later and sleeps
 again: that cycle is timed, step by step. In a second one, a day and as many messages later, one
 thread writes and one recalls: reported are how long writers wait at most, and the recalls' median
-time beside that of recalls next to the same writer before it, and of recalls alone. Before that, the
+time beside that of recalls next to the same writer before it, and of recalls alone. Before that the
 same with a night that makes no room for others. Vectors are hashed words: no model takes part.
 """
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from spector import Config, SleepConfig
 from spector.language.observing import keep_scores
+from tests.sleep.nights import asleep, pass_days
 
 ORDERED = [
     ["Wow!", "That sounds really great, thanks for telling me about it.",
@@ -35,6 +37,30 @@ def test_words_that_no_other_memory_has_are_worth_more() -> None:
     common, rare = keep_scores([*usual, "We talked about the harpsichord and the quince again."],
                                [0.5] * 6)[-2:]  # fmt: skip
     assert rare > common
+
+
+@pytest.mark.parametrize("texts", ORDERED, ids=["en", "tr"])
+def test_what_was_answered_goes_before_what_was_said(texts: list[str]) -> None:
+    answer, said = keep_scores([texts[3], texts[2]], [0.5, 0.5], [0])
+    assert answer < said
+    short, long = keep_scores([texts[2], texts[3]], [0.5, 0.5], [0, 1])
+    assert short < long  # of two answers the one that says more stays
+
+
+@pytest.mark.parametrize("role", ["assistant", "Assistant", "tool"])
+def test_a_budget_takes_answers_first(role: str) -> None:
+    config = Config(sleep=SleepConfig(keep_share=0.5, blast_radius=1.0))
+    with asleep(config=config) as (memory, clock):
+        memory.remember_many([
+            {"text": f"The harbour of Foça has {n} blue boats and {n + 40} nets", "role": role}
+            for n in range(8)
+        ])  # fmt: skip
+        said = memory.remember_many([
+            {"text": f"We saw boat {n}", "role": ("user", None, "Selin")[n % 3]} for n in range(8)
+        ])  # fmt: skip
+        pass_days(clock, 60)
+        memory.reflect("forget")
+        assert {each.id for each in memory.records(include=[])} == {each.id for each in said}
 
 
 def test_importance_counts_and_hostile_texts_are_no_error() -> None:

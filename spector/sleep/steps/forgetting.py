@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from spector.knowledge import KnowledgeReader
 from spector.language.observing import keep_scores
+from spector.language.statements import ASSISTANTS
 from spector.layout import Category
 from spector.search import Words
 from spector.sleep.night import Night, Rows, Units
@@ -17,6 +18,8 @@ from spector.sleep.retiring import retiring
 
 __all__ = ["forget"]
 
+#: roles of what is answered: it goes before what persons said
+_ANSWER = ASSISTANTS | {"tool", "document"}
 #: texts that are read at once
 _TEXTS = 2_000
 #: memories that are compared by what they say: so many, and so many times those that are to go
@@ -187,8 +190,9 @@ def _ordered(rows: Rows, texts: Mapping[int, Words]) -> Rows:
     """Memories by what they are worth, the least first; of equal ones the older first."""
     known = np.array([each in texts for each in rows["id"].tolist()], bool)
     worth = np.ones(len(rows))
+    said = [texts[each] for each in rows["id"][known].tolist()]
     worth[known] = keep_scores(
-        [texts[each].text for each in rows["id"][known].tolist()],
-        rows["importance"][known].tolist(),
+        [each.text for each in said], rows["importance"][known].tolist(),
+        [n for n, each in enumerate(said) if (each.role or "").casefold() in _ANSWER],
     )
     return rows[np.lexsort((rows["id"], rows["event_ms"], worth))]
