@@ -13,7 +13,7 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
-from spector.sleep.night import DAY_MS, RETIRED, Night, Tools
+from spector.sleep.night import DAY_MS, RETIRED, Night, Tools, breathe
 from spector.sleep.state import SleepState
 from spector.sleep.steps import STEPS
 from spector.write import Unit, UnitWriter
@@ -230,7 +230,7 @@ class Cycle:
             self._note = None
         night.is_outdated = night.is_outdated or done.is_committed
         night.note_made(len(done.made))
-        night.breathe()
+        breathe(night)
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
         if self._progress is not None:
             self._progress(name, tally.seen, None)

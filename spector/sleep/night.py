@@ -24,7 +24,7 @@ from spector.write import ConceptRun, Promotion, Unit, differences, unpacked_row
 
 __all__ = [
     "DAY_MS", "ERASED", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools",
-    "Units", "batches", "has_flag", "mark_of",
+    "Units", "batches", "breathe", "has_flag", "mark_of", "texts_of",
 ]
 
 #: the units of a step, and at its end the fields of the state that change with it
@@ -101,24 +101,10 @@ class Night:
     def memories(self) -> Strengths:
         """All memories as they were when this step began, but for what others wrote meanwhile."""
         if self._columns is None:
-            self._columns = self.survey.all(self.breathe)
+            self._columns = self.survey.all(lambda: breathe(self))
             if self.done:
                 self._columns = before_step(self._columns, self._own_changes())
         return self._columns
-
-    def breathe(self) -> None:
-        """Make room for recalls and writers, where none of them waits for what is open here."""
-        if not self.survey.locking:
-            self.tools.breathe()
-
-    def texts(self, ids: Collection[int]) -> dict[int, Words]:
-        """What memories say, read in parts so that no one waits."""
-        out: dict[int, Words] = {}
-        each = list(ids)
-        for start in range(0, len(each), _PART):
-            out |= self.survey.words(each[start : start + _PART])
-            self.breathe()
-        return out
 
     def _own_changes(self) -> list[dict[str, Any]]:
         """What this step has changed in this cycle, in order."""
@@ -370,6 +356,22 @@ class Night:
                 if begun.get(row["cycle"], 0) > self.started_ms - DAY_MS:
                     found.update(row["before"]["users"])
         return found
+
+
+def breathe(night: Night) -> None:
+    """Make room for recalls and writers, where none of them waits for what is open here."""
+    if not night.survey.locking:
+        night.tools.breathe()
+
+
+def texts_of(night: Night, ids: Collection[int]) -> dict[int, Words]:
+    """What memories say, read in parts so that no one waits."""
+    out: dict[int, Words] = {}
+    each = list(ids)
+    for start in range(0, len(each), _PART):
+        out |= night.survey.words(each[start : start + _PART])
+        breathe(night)
+    return out
 
 
 def mark_of(user: str | None) -> str:

@@ -11,7 +11,7 @@ from spector.knowledge import Changes, KnowledgeReader, encode
 from spector.layout import Flag, TierCode
 from spector.providers import estimated_tokens
 from spector.search import Strengths
-from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag, mark_of
+from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag, mark_of, texts_of
 from spector.sleep.protection import Protection
 from spector.sleep.retiring import retiring
 from spector.write import Unit
@@ -52,7 +52,7 @@ def compress(night: Night, cursor: int) -> Units:
     spared = {"less important": len(below)} if len(below) and not cursor else {}
     for batch in batches(chosen[chosen > cursor], sleep.batch_records):
         ids = batch.tolist()
-        texts = {each: found.text for each, found in night.texts(ids).items()}
+        texts = {each: found.text for each, found in texts_of(night, ids).items()}
         decide, fallback = _summaries(night, texts)
         yield Unit(
             ids=ids, alter=_consolidated, decide=decide, cursor=int(batch[-1]), seen=len(batch),
@@ -79,7 +79,7 @@ def _below(night: Night, rows: Rows) -> Units:
     free = rows[protection.of_headers(rows, floors=floors, use=True)]
     ids = free["id"].tolist()
     with night.survey.knowledge() as reader:
-        kept = protection.of_knowledge(ids, night.texts(ids), reader)
+        kept = protection.of_knowledge(ids, texts_of(night, ids), reader)
     free = free[~np.isin(free["id"], np.array(sorted(kept), np.int64))]
     yield from retiring(
         night, free, "not important in the short term", protection.spared, erases=erases

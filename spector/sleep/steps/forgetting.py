@@ -12,7 +12,7 @@ from spector.language.observing import keep_scores
 from spector.language.statements import ASSISTANTS
 from spector.layout import Category
 from spector.search import Words
-from spector.sleep.night import Night, Rows, Units
+from spector.sleep.night import Night, Rows, Units, texts_of
 from spector.sleep.protection import Protection
 from spector.sleep.retiring import retiring
 
@@ -40,7 +40,7 @@ def forget(night: Night, cursor: int) -> Units:
         dull, why = _dull(night, active, reader)
         free = protection.of_headers(dull, floors=True, use=True)
         dull = dull[free]
-        texts = night.texts(dull["id"].tolist())
+        texts = texts_of(night, dull["id"].tolist())
         dull = _ordered(dull, texts)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
         dull = dull[~np.isin(dull["id"], np.array(sorted(kept), np.int64))]
@@ -158,7 +158,7 @@ def _least_worth(
         order = np.lexsort((free["id"], night.retention(free), free["utility"]))
         ordered, texts = free[order], None
     else:
-        texts = night.texts(free["id"].tolist())
+        texts = texts_of(night, free["id"].tolist())
         ordered = _worst_first(free, texts, excess)
     chosen: list[NDArray[np.void]] = []
     count = at = 0
@@ -166,7 +166,7 @@ def _least_worth(
         part = ordered[at : at + _TEXTS]
         at += _TEXTS
         ids = part["id"].tolist()
-        known = night.texts(ids) if texts is None else texts
+        known = texts_of(night, ids) if texts is None else texts
         kept = protection.of_knowledge(ids, known, reader)
         part = part[~np.isin(part["id"], np.array(sorted(kept), np.int64))][: excess - count]
         chosen.append(part)

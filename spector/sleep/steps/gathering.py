@@ -19,7 +19,7 @@ from spector.language.worth import content_density, sentences_of
 from spector.layout import Category, Flag, TierCode
 from spector.providers import estimated_tokens
 from spector.search import Strengths, Words
-from spector.sleep.night import Mask, Night, Rows, Units, has_flag
+from spector.sleep.night import Mask, Night, Rows, Units, breathe, has_flag, texts_of
 from spector.write import Prepared, Unit
 
 __all__ = ["consolidate"]
@@ -70,7 +70,7 @@ def consolidate(night: Night, cursor: int) -> Units:
         rows, gathered = _batch(night, reader, _eligible(night), made)
         if not len(rows):
             return {"recent": {"gathered": gathered}}
-        words = night.texts(rows["id"].tolist())
+        words = texts_of(night, rows["id"].tolist())
         rows = rows[[each in words and _says_something(words[each].text)
                      for each in rows["id"].tolist()]]  # fmt: skip
         entities = _entities(reader, rows["id"].tolist())
@@ -197,7 +197,7 @@ def _groups(
     group = {n: [n] for n in range(len(rows))}
     for n, (a, b) in enumerate(pairs[order].tolist()):
         if n % _BREATH == 0:
-            night.breathe()
+            breathe(night)
         one, other = group[a], group[b]
         if one is other or linked[np.ix_(one, other)].mean() < _JOINED:
             continue

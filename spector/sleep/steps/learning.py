@@ -20,7 +20,7 @@ from spector.knowledge.reading import (
 from spector.language.words import folded
 from spector.layout import Category, Flag, TierCode
 from spector.records import MemoryRecord
-from spector.sleep.night import Night, Units, has_flag
+from spector.sleep.night import Night, Units, breathe, has_flag
 from spector.sleep.steps.concepts import ageing, grounding, naming, patterns, rhythm
 from spector.sleep.steps.runs import lessons
 from spector.write import Prepared, Unit
@@ -134,7 +134,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
             )
         batch = _Batch()
         for record in night.survey.records(part).values():
-            night.breathe()
+            breathe(night)
             known = observed.get(record.id, {}).get("write_source") == "observer"
             is_item = bool(derived.get(record.id, set()) - {"observed", "episode"})
             is_item = is_item or bool(details.get(record.id, {}).get("tool"))  # runs say it better

@@ -13,7 +13,7 @@ from spector.language.worth import Wording, is_event, is_other_day, same_particu
 from spector.layout import Flag, TierCode
 from spector.records import MemoryRecord
 from spector.search import Strengths
-from spector.sleep.night import DAY_MS, RETIRED, Mask, Night, Units
+from spector.sleep.night import DAY_MS, RETIRED, Mask, Night, Units, breathe
 from spector.write import Unit
 
 __all__ = ["deduplicate"]
@@ -90,7 +90,7 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
     for n, each in enumerate(ids):
         if each not in records or not vectors[n].any():  # forgotten meanwhile
             continue
-        night.breathe()
+        breathe(night)
         near = night.tools.neighbours.find(
             "", vectors[n], user_id=records[each].user_id, now_ms=night.started_ms, count=2,
             channels=("vector",),

@@ -11,7 +11,7 @@ import numpy as np
 from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.layout import Category, TierCode
-from spector.sleep.night import DAY_MS, Night, Rows, Units
+from spector.sleep.night import DAY_MS, Night, Rows, Units, texts_of
 from spector.write import Prepared, Unit
 
 __all__ = ["PATTERN", "SUMMARY", "abstract", "pattern_of", "pattern_text", "summarize"]
@@ -107,7 +107,7 @@ def _summary(
     night: Night, user: str | None, category: Category, rows: Rows, before: _Made | None
 ) -> Unit:
     ids = np.sort(rows["id"]).tolist()
-    words = night.texts(ids)
+    words = texts_of(night, ids)
     texts = [words[each].text for each in ids if each in words]
     text, fallback = night.summary_of(texts, "summaries")
     kind = f"{SUMMARY}{category.name.lower()}"
@@ -166,7 +166,7 @@ def abstract(night: Night, cursor: int) -> Units:
         before = known.get((fact["scope"] or None, kind))
         if before is not None and (not set(sources) - before.sources or not night.tools.embeds):
             continue
-        words = night.texts(sources)
+        words = texts_of(night, sources)
         text, fallback = night.condensed(
             [words[each].text for each in sources if each in words], "abstraction"
         )
