@@ -149,7 +149,7 @@ class SleepConfig(Section):
     #: as many may always
     blast_least: Whole = 10
     #: share of the time that a cycle works while recalls and writes come in; 1 for all of it
-    share_beside: Annotated[float, Range(0.01, 1.0)] = 0.2
+    share_beside: Annotated[float, Range(0.01, 1.0)] = 0.25
     #: memories that a step looks at in a cycle
     records_per_cycle: Count = 100_000
     #: memories that a cycle makes

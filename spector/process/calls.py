@@ -142,21 +142,24 @@ class Pace:
     Args:
         share: of the time that the work may have while other calls begin; 1 for no pauses.
         now, sleep: the machine's time, in seconds, and what waits.
+        worked: seconds that this thread has computed: on a busy machine, waiting is no work.
     """
 
     def __init__(
         self, calls: Calls, share: float, *, now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
+        worked: Callable[[], float] = time.thread_time,
     ) -> None:
         self._calls = calls
         self._rest = (1.0 - share) / share
         self._now = now
         self._sleep = sleep
+        self._worked = worked
         self._begun = self._since = self._until = 0.0
 
     def begin(self) -> None:
         """Begin a stretch of work: calls from here on are those of others."""
-        self._begun, self._since, self._until = self._calls.begun, self._now(), 0.0
+        self._begun, self._since, self._until = self._calls.begun, self._worked(), 0.0
 
     def breathe(self) -> None:
         """Pause for as long as the work since the last pause has to pay, where others are about.
@@ -166,12 +169,12 @@ class Pace:
         now = self._now()
         if self._calls.begun != self._begun:
             self._begun, self._until = self._calls.begun, now + _LATELY_S
-        worked = now - self._since
+        at = self._worked()
         if now >= self._until or not self._rest:
-            self._since = now
-        elif worked >= _STRETCH_S:
-            self._sleep(min(_MOST_PAUSE_S, worked * self._rest))
-            self._since = self._now()
+            self._since = at
+        elif at - self._since >= _STRETCH_S:
+            self._sleep(min(_MOST_PAUSE_S, (at - self._since) * self._rest))
+            self._since = self._worked()
 
 
 F = TypeVar("F", bound=Callable[..., Any])

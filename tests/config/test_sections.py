@@ -93,7 +93,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "extract_batch": 10, "cluster_min": 3, "cluster_importance": 0.3,
         "cluster_min_importance": 0.25, "theme_importance": 0.8, "originals": "keep",
         "compress_below": "keep", "forget_max_importance": 0.25, "forget_contradicted": False,
-        "keep_share": 1.0, "blast_radius": 0.02, "blast_least": 10, "share_beside": 0.2,
+        "keep_share": 1.0, "blast_radius": 0.02, "blast_least": 10, "share_beside": 0.25,
         "records_per_cycle": 100000, "new_memories": 500, "extract_texts": 2000,
         "summarize_other": False, "summary_from": 10, "summary_cooldown_s": 60,
         "redundancy": 0.9, "redundancy_most": 50, "abstract_clusters": 3,

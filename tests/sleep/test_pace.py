@@ -54,7 +54,8 @@ def test_beside_calls_work_has_its_share_of_the_time(
     machine: Machine, share: float, pause: float
 ) -> None:
     calls = Calls("here")
-    pace = Pace(calls, share, now=machine.now, sleep=machine.sleep)
+    pace = Pace(calls, share, now=machine.now, sleep=machine.sleep,
+                worked=machine.now)
     pace.begin()
     _work(machine, pace, 0.01, 5)
     assert machine.pauses == []  # nobody else is there
@@ -69,7 +70,8 @@ def test_beside_calls_work_has_its_share_of_the_time(
 
 def test_pauses_end_soon_after_the_last_call(machine: Machine) -> None:
     calls = Calls("here")
-    pace = Pace(calls, 0.2, now=machine.now, sleep=machine.sleep)
+    pace = Pace(calls, 0.2, now=machine.now, sleep=machine.sleep,
+                worked=machine.now)
     pace.begin()
     _call(calls)
     _work(machine, pace, 0.01, 100)
@@ -82,7 +84,8 @@ def test_pauses_end_soon_after_the_last_call(machine: Machine) -> None:
 
 def test_no_pause_is_long_and_short_work_pays_later(machine: Machine) -> None:
     calls = Calls("here")
-    pace = Pace(calls, 0.01, now=machine.now, sleep=machine.sleep)
+    pace = Pace(calls, 0.01, now=machine.now, sleep=machine.sleep,
+                worked=machine.now)
     pace.begin()
     _call(calls)
     _work(machine, pace, 0.001, 3)
@@ -95,7 +98,8 @@ def test_no_pause_is_long_and_short_work_pays_later(machine: Machine) -> None:
 
 def test_a_share_of_one_never_pauses(machine: Machine) -> None:
     calls = Calls("here")
-    pace = Pace(calls, 1.0, now=machine.now, sleep=machine.sleep)
+    pace = Pace(calls, 1.0, now=machine.now, sleep=machine.sleep,
+                worked=machine.now)
     pace.begin()
     _call(calls)
     _work(machine, pace, 1.0, 9)
@@ -117,7 +121,7 @@ def _paced(memory: Memory, machine: Machine) -> None:
         machine.seconds += 0.01
         return machine.seconds
 
-    pace._now = now
+    pace._now = pace._worked = now
 
 
 def _state(memory: Memory) -> list[tuple[Any, ...]]:
@@ -160,7 +164,7 @@ def test_nothing_pauses_while_writers_of_a_store_in_memory_wait() -> None:
         sleeper = memory._parts.sleeper
         held: list[int] = []
         sleeper._pace._sleep = lambda seconds: held.append(sleeper._survey.locking)
-        sleeper._pace._now = lambda: machine.seconds
+        sleeper._pace._now = sleeper._pace._worked = lambda: machine.seconds
         begin = sleeper._pace.begin
 
         def busy() -> None:
