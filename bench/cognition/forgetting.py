@@ -223,7 +223,7 @@ def _by_curve(curves: Mapping[str, Any]) -> list[Score]:
                 for way in ("oldest first", "by chance", "least used first")
             )
             out.append(Score(
-                19, f"{title}, {len(found)} conversations, a budget of {share:.0%} of what"
+                19, f"{title}, {len(found)} of its conversations, a budget of {share:.0%} of what"
                 " observing stored, in one step after six months: recall kept (worst conversation"
                 f" {worst:.2f}; {floors})", f"{kept:.3f}", floor, f"{goal}", kept >= goal,
             ))  # fmt: skip
