@@ -18,7 +18,7 @@ from spector.errors import ImportFormatError
 from spector.importers import import_files
 from spector.importers.tables.dates import iso_of, order_of
 from tests.fakes import FakeEmbedder
-from tests.importers.test_assistants import line
+from tests.importers.test_assistants import CLAUDE, line
 from tests.importers.test_messengers import DAY, USERS, message, post, read, reasons, told
 
 
@@ -70,6 +70,36 @@ def test_lists_beside_the_messages_of_an_export_are_counted(tmp_path: Path) -> N
         report = import_files(memory, tmp_path / "slack")
     assert report.others[".json"] == 2
     assert not [each.error for each in report.files if each.error]
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_documents_of_projects_and_notes_of_the_assistant_come_along(
+    tmp_path: Path, in_folder: bool
+) -> None:
+    project = {"uuid": "p", "name": "Garden", "prompt_template": "Be short", "docs": [
+        {"uuid": "d1", "filename": "soil.md", "content": "# Soil\n\nClay.",
+         "created_at": "2026-02-02T10:00:00Z"}, {"uuid": "d2", "content": " "}, 7]}  # fmt: skip
+    written(tmp_path / "conversations.json", [CLAUDE])
+    written(tmp_path / "users.json", [{"uuid": "a"}])
+    written(tmp_path / "memories.json", [
+        {"conversations_memory": "Ann gardens.", "project_memories": {"p": "Six beds.", "q": None}}
+    ])  # fmt: skip
+    if in_folder:
+        written(tmp_path / "projects" / "p.json", project)
+    else:
+        written(tmp_path / "projects.json", [project])
+    found = [each for each in read(tmp_path) if "session_id" not in each]
+    assert sorted((each["role"], each["source"], each["text"]) for each in found) == [
+        ("assistant", "claude", "Ann gardens."), ("assistant", "claude", "Six beds."),
+        ("document", "soil.md", "# Soil\n\nClay."),
+    ]
+    (document,) = [each for each in found if each["role"] == "document"]
+    assert document["event_time"] == datetime(2026, 2, 2, 10, tzinfo=UTC)
+    assert document["metadata"]["project"] == "Garden"
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        first = import_files(memory, tmp_path)
+        assert first.others[".json"] == 1, "the list of users"
+        assert import_files(memory, tmp_path).known == first.stored
 
 
 # --- messengers ----------------------------------------------------------------------------------

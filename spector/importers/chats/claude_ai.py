@@ -1,7 +1,8 @@
 """Claude.ai exports: ``conversations.json``, or the zip archive that contains it.
 
 Edited messages make branches here, too: the messages of the last branch are read. What was attached
-is a memory of its own, of the document and not of the user.
+is a memory of its own, of the document and not of the user; so are the documents of projects. What
+the assistant noted of its user is the assistant's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from spector.importers.times import parse_time
 __all__ = ["ARCHIVE", "FORMAT"]
 
 _MEMBER: Final = re.compile(r"^conversations([-_]\d+)?\.json$")
+#: files beside the conversations: documents of projects, and what the assistant noted
+_BESIDE: Final = frozenset(("projects.json", "memories.json"))
 _ROLES: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 #: parents of a first message
 _NO_PARENT: Final = frozenset((None, "", "00000000-0000-4000-8000-000000000000"))
@@ -36,6 +39,9 @@ def _recognizes(head: Head) -> bool:
 
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The messages of every conversation; a broken one is reported, and stops no other."""
+    if options.context.get("is_beside"):
+        yield from _beside(source, options)
+        return
     for number, conversation in source.each_object():
         name = conversation.get("name") or conversation.get("uuid")
         place = f"entry {number}" + (f" ({name[:60]!r})" if isinstance(name, str) else "")
@@ -57,6 +63,10 @@ def _is_archive(place: Place) -> bool:
 def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
     for each in _members(place):
         yield each, {}
+    for each in place.files:
+        in_folder = each.folders[-1:] == ("projects",) and each.suffix == ".json"
+        if each.name in _BESIDE or in_folder:
+            yield each, {"is_beside": True}
 
 
 FORMAT: Final = Format(
@@ -158,6 +168,52 @@ def _attached(
     files = entry.get("files")
     for each in files if isinstance(files, list) else ():
         yield LeftOut("picture" if isinstance(each, dict) else "file", where)
+
+
+def _beside(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The documents of projects, and what the assistant noted of its user."""
+    for number, entry in source.each_object():
+        place = f"entry {number}"
+        try:
+            yield from list(_documents(entry, source, place, options))
+        except ImportFormatError as error:
+            yield Broken(error, stops=False)
+        notes = [entry.get("conversations_memory")]
+        more = entry.get("project_memories")
+        notes += more.values() if isinstance(more, dict) else ()
+        for note in notes:
+            if isinstance(note, str) and note.strip():
+                message = {"text": note.strip(), "role": "assistant", "source": "claude",
+                           "metadata": {"file": source.name}}  # fmt: skip
+                yield Found(message, place, conversation="claude/memories")
+
+
+def _documents(
+    project: dict[str, Any], source: SourceFile, place: str, options: Options
+) -> Iterator[Entry]:
+    name = label(project.get("name"))
+    if isinstance(project.get("prompt_template"), str) and project["prompt_template"].strip():
+        yield LeftOut("instructions", place)
+    found = project.get("docs")
+    for number, each in enumerate(found if isinstance(found, list) else (), 1):
+        where = f"{place}, document {number}"
+        text = each.get("content") if isinstance(each, dict) else None
+        if not isinstance(text, str) or not text.strip():
+            yield LeftOut("no text", where)
+            continue
+        file = label(each.get("filename")) or "document"
+        message: dict[str, Any] = {
+            "text": text.strip(), "role": "document", "source": file,
+            "metadata": {"file": file, **({"project": name} if name else {})},
+        }  # fmt: skip
+        created = parse_time(each.get("created_at"), source, where, options, name="created_at")
+        if created is not None:
+            message["event_time"] = created
+        own_id = each.get("uuid")
+        yield Found(
+            message, where, own_id if isinstance(own_id, str) else "",
+            conversation="claude/projects",
+        )
 
 
 def _branch(entries: list[Any], source: SourceFile, place: str) -> list[dict[str, Any]]:
