@@ -80,6 +80,10 @@ class Committer:
 
     def step(self, job: Job) -> Done:
         """Decide on one statement, and write what was decided."""
+        unit = job.unit
+        if job.analysis.message.event_ms is None:  # said now, so after what was stored before it
+            now_ms = max(unit.incoming.event_ms, self._series.now_ms)
+            unit.incoming = replace(unit.incoming, event_ms=now_ms)
         candidates = self._candidates(job)
         decision, importance = self._decide(job, candidates)
         done = Done(ObservedUnit(

@@ -39,3 +39,22 @@ def test_what_an_assistant_says_against_it_is_compared_with_the_message() -> Non
             "role": "assistant", "content": "The mail relay uses port 587.",
         }).units[0]  # fmt: skip
         assert (unit.action, unit.relation, unit.nearest) == ("create", "contradicts", first.id)
+
+
+class Ticking(ManualClock):
+    """A clock that goes on whenever it is read, as real ones do."""
+
+    def now_ms(self) -> int:
+        self.advance(seconds=0.002)
+        return super().now_ms()
+
+
+def test_what_a_batch_says_later_is_newer_also_while_time_goes_on() -> None:
+    with spector.open(":memory:", clock=Ticking("2026-03-03T08:00:00Z")) as memory:
+        first, second, third = memory.observe_many(
+            ["I live in Lima.", "I live in Quito.", "I live in Bogota."], user_id="ada"
+        )
+        assert [each.units[0].action for each in (second, third)] == ["supersede", "supersede"]
+        assert first.records[0].id in second.units[0].superseded
+        texts = [hit.text for hit in memory.recall("Where do I live?", user_id="ada")]
+        assert texts == ["I live in Bogota."]
