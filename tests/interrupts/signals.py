@@ -14,11 +14,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from tests.crash.harness import REPO, scratch
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
@@ -69,9 +69,21 @@ class _Handler:
         raise KeyboardInterrupt
 
 
-def lives(*, hits: int, seed: int) -> dict[str, Any]:
-    """Cut verbs off until so many were hit inside; JSON-ready counts and faults."""
+#: what a message of the observing verbs is kept with, or not at all
+_WHOLE: Final = (
+    ("My name is Ada and I live in Kars.", "user is named Ada.", "user lives in Kars."),
+    ("Ben works at Acme.", "Ben moved to Izmir.", "Ben lives in Izmir."),
+)
+
+
+def lives(*, hits: int, seed: int, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Cut verbs off until so many were hit inside; JSON-ready counts and faults.
+
+    Args:
+        names: of the verbs; all by default.
+    """
     rng, jobs = random.Random(seed), {**WRITING, **READING, **ENTRIES}
+    jobs = {name: jobs[name] for name in names} if names else jobs
     sender, handler = _Sender(), _Handler()
     before = {n: signal.signal(n, handler) for n in (signal.SIGINT, signal.SIGTERM)}
     sys.unraisablehook = _Unraisable()
@@ -88,7 +100,7 @@ def lives(*, hits: int, seed: int) -> dict[str, Any]:
                     delay_s = rng.random() * 1.1 * lasts[name]
                     scene = copied(model, Path(folder) / "scene")
                     hit = _one(scene, name, jobs[name], sender, handler, delay_s, number, counts)
-                    found = faults_of(scene)
+                    found = [*faults_of(scene), *_halves(scene)]
                     faults += [f"{name}, {number!r} after {delay_s:.6f} s: {f}" for f in found]
                     shutil.rmtree(scene.folder)
                     if hit:
@@ -100,6 +112,16 @@ def lives(*, hits: int, seed: int) -> dict[str, Any]:
         lost = sys.unraisablehook.lost  # type: ignore[attr-defined]
         sys.unraisablehook = sys.__unraisablehook__
     return {**counts, "unraisable": lost, "faults": faults[:20], "faulty": len(faults)}
+
+
+def _halves(scene: Scene) -> Iterator[str]:
+    """Messages that were kept without what they state, or the other way round."""
+    with scene.opened(mode="r") as memory:
+        texts = Counter(each.text for each in memory.records())
+    for message, *rest in _WHOLE:
+        counts = [texts[message] > 0, *(texts[each] > 0 for each in rest)]
+        if any(counts) and not all(counts):
+            yield f"half of {message!r}: {dict(texts)}"
 
 
 def _one(

@@ -32,6 +32,17 @@ def test_signals_at_random_moments_cost_nothing(proof: Proof) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
+def test_signals_while_observing_leave_whole_messages_or_none(proof: Proof) -> None:
+    first = seed(361)
+    found = in_fresh_process(
+        "tests.interrupts.signals:lives", timeout_s=1400, hits=200, seed=first,
+        names=["observe", "observe_many"],
+    )
+    told(found, proof, str(first))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("turn", range(5))
 def test_many_signals_at_random_moments_cost_nothing(turn: int, proof: Proof) -> None:
     first = seed(3600) + turn
