@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import tzinfo
@@ -31,7 +30,7 @@ from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
 from spector.observe import ObserveParts, Observing, Settling
-from spector.parts import Access, Lifetime, Parts, abandon, at_home, open_stores
+from spector.parts import Access, Lifetime, Parts, abandon, at_home, cycle_turn, open_stores
 from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
     LLM,
@@ -338,7 +337,8 @@ def _sleeper_of(
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
         writer=UnitWriter(context, knowledge, restate=updater.restate,
                           reinstate=changer.reinstate, forget=forgetter.forget_living),
-        tools=tools, turn=threading.Lock(), operations=operations, expire=keeper.expire,
+        tools=tools, turn=cycle_turn(context.router.durable_store()), operations=operations,
+        expire=keeper.expire,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.parts.lifetime import Access, Lifetime
 from spector.parts.parts import Parts
-from spector.parts.stores import abandon, at_home, open_stores
+from spector.parts.stores import abandon, at_home, cycle_turn, open_stores
 
 __all__ = [
     "Access",
@@ -12,5 +12,6 @@ __all__ = [
     "Parts",
     "abandon",
     "at_home",
+    "cycle_turn",
     "open_stores",
 ]

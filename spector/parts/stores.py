@@ -11,10 +11,13 @@ from spector.arguments import OpenArguments, without_tilde
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.kernel import get_kernel
+from spector.process import CycleTurn
+from spector.store.core import Store
+from spector.store.files import LOCK_NAME
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import TierRouter
 
-__all__ = ["abandon", "at_home", "open_stores"]
+__all__ = ["abandon", "at_home", "cycle_turn", "open_stores"]
 
 
 def at_home(path: str) -> str:
@@ -57,6 +60,12 @@ def open_stores(
         abandon(opened)
         raise
     return opened
+
+
+def cycle_turn(store: Store) -> CycleTurn:
+    """What one cycle of sleep has at a time."""
+    wait_s = store.shared_for_s
+    return CycleTurn(None if wait_s is None else f"{store.where}/{LOCK_NAME}", wait_s or 0.0)
 
 
 def abandon(opened: Iterable[OpenedStore]) -> None:

@@ -6,6 +6,7 @@ from spector.process import exit
 from spector.process.caches import KEEPERS, drop_all_caches, keeps
 from spector.process.callbacks import Callback, LayerCallbacks, Watchers
 from spector.process.calls import Calls, Pace, Steps, verb
+from spector.process.cycles import CycleTurn
 from spector.process.exit import at_exit
 from spector.process.layers import ForeignLayers
 from spector.process.operations import SNIPPET, Operation, Operations
@@ -35,6 +36,7 @@ __all__ = [
     "Call",
     "Callback",
     "Calls",
+    "CycleTurn",
     "ForeignLayers",
     "LayerCallbacks",
     "Operation",

@@ -25,36 +25,35 @@ _FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
 
 
 class Turn(Sole):
-    """One place in the queue of a directory.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
+    """One place in the queue of a directory; opens nothing before `come`."""
 
     def __init__(self, path: str) -> None:
-        numbers: list[int] = []
-        try:
-            held_by_calling(numbers, os.open, path, _FLAGS)
-            #: its descriptor; None once it has been closed
-            self._fd: int | None = numbers[0]
-        except BaseException:
-            if numbers:
-                os.close(numbers[0])
-            raise
+        self._path = path
+        #: its descriptor, while it has one
+        self._fds: list[int] = []
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._came = threading.Event()
         self._waits = self._is_over = False
 
     def come(self, seconds: float) -> bool:
-        """Wait for the turn; False when it has not come in time."""
-        fd = self._fd
-        assert fd is not None, "a turn comes once"
+        """Wait for the turn; False when it has not come in time. Call `end`, whatever this raises.
+
+        Raises:
+            OSError: the directory cannot be opened.
+        """
+        assert not self._fds, "a turn comes once"
+        fd = held_by_calling(self._fds, os.open, self._path, _FLAGS)
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        self._waits = True
-        threading.Thread(target=self._wait, args=(fd,), name="spector-turn", daemon=True).start()
+        waiting = threading.Thread(target=self._wait, args=(fd,), name="spector-turn", daemon=True)
+        try:
+            self._waits = True
+            waiting.start()
+        except BaseException:
+            self._waits = waiting.ident is not None
+            raise
         return self._came.wait(seconds)
 
     def _wait(self, fd: int) -> None:
@@ -77,11 +76,9 @@ class Turn(Sole):
                 self._close()
 
     def _close(self) -> None:
-        fd, self._fd = self._fd, None
-        if fd is None:
-            return
+        fds, self._fds = self._fds, []
         try:
-            if os.getpid() == self._pid:  # a child that was forked meanwhile has the file as well
-                fcntl.flock(fd, fcntl.LOCK_UN)
+            if fds and os.getpid() == self._pid:  # a child forked meanwhile has the file as well
+                fcntl.flock(fds[0], fcntl.LOCK_UN)
         finally:
-            os.close(fd)
+            list(map(os.close, fds))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final, Protocol
 
 from spector.arguments import (
     parse_callback,
@@ -39,6 +38,22 @@ __all__ = ["Sleeper"]
 _DECAY: Final = "decay"
 
 
+class CycleTurn(Protocol):
+    """Held while a cycle runs."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Another process waits for the end of this cycle."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Another process is in a cycle."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *raised: object) -> None: ...
+
+
 class Sleeper:
     """Runs cycles for `Memory.reflect` and for the daemon.
 
@@ -53,7 +68,7 @@ class Sleeper:
         self, calls: Calls, router: TierRouter, config: Config, clock: Clock, *,
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
-        survey: Surveyor, writer: UnitWriter, tools: Tools, turn: AbstractContextManager[Any],
+        survey: Surveyor, writer: UnitWriter, tools: Tools, turn: CycleTurn,
         operations: Operations, expire: Callable[[], object],
     ) -> None:
         self._calls = calls
@@ -129,7 +144,8 @@ class Sleeper:
         ends = time.monotonic() + seconds if seconds else None
 
         def must_stop() -> bool:
-            return self._interrupted or (ends is not None and time.monotonic() >= ends)
+            is_over = ends is not None and time.monotonic() >= ends
+            return self._interrupted or is_over or self._turn.is_wanted
 
         cycle = partial(
             Cycle, self._config, self._survey, self._writer, self._tools, upkeep=self._maintain,
@@ -177,7 +193,10 @@ class Sleeper:
         self._interrupted = True
 
     def may_sleep(self) -> bool:
-        """Whether a cycle may run by itself: where one ran before, or messages were observed."""
+        """Whether a cycle may run by itself: where one ran before, or messages were observed; and
+        no other process is in one."""
+        if self._turn.is_elsewhere:
+            return False
         auto = self._config.sleep.auto
         if auto is not None:
             return auto

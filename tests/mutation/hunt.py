@@ -209,6 +209,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
                                          "tests/store/test_lock.py",
                                          "tests/interrupts/test_resources.py"),
     "spector/store/opening/read_only.py": (_SMALL, *_COMMITS, "tests/store/test_ways_in.py"),
+    "spector/process/cycles.py": ("tests/sharing/test_cycles.py",),
     "spector/store/opening/shared.py": ("tests/sharing/test_shared.py",
                                         "tests/sharing/test_processes.py",
                                         "tests/sharing/test_cut.py"),

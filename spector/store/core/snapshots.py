@@ -97,6 +97,11 @@ class StoreViews(StoreStatus):
         return self.writable
 
     @property
+    def shared_for_s(self) -> float | None:
+        """Seconds to wait for other processes, where these write as well."""
+        return None
+
+    @property
     def keeps_words(self) -> bool:
         """Whether this process writes the index of words into files."""
         return self.writable

@@ -36,7 +36,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
-from spector.process import Sole, Turn, WeakList, managed
+from spector.process import Sole, Turn, WeakList, completed, managed
 from spector.store.files.descriptors import open_descriptor
 from spector.store.files.guards import OPEN_FLAGS, require_regular
 from spector.store.files.os_errors import translate_os_errors
@@ -264,13 +264,13 @@ def _turn(root: str, wait_s: float) -> Iterator[None]:
     if fcntl is None or not wait_s:
         yield
         return
-    with translate_os_errors("open", root):
-        turn = Turn(root)
+    turn = Turn(root)
     try:
-        turn.come(wait_s)  # if it does not, the lock may still be free by now
+        with translate_os_errors("open", root):
+            turn.come(wait_s)  # if it does not, the lock may still be free by now
         yield
     finally:
-        turn.end()
+        completed(turn.end)
 
 
 def _lock_file(path: str) -> FileIO | None:

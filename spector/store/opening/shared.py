@@ -136,6 +136,10 @@ class SharedStore(ReadStore):
             return self.catalog.head(db).retire_epoch
 
     @property
+    def shared_for_s(self) -> float | None:
+        return self.wait_s
+
+    @property
     def keeps_words(self) -> bool:
         """False: what one process has read of words may be gone for good in another."""
         return False
@@ -256,7 +260,8 @@ class SharedStore(ReadStore):
     # -- closing ------------------------------------------------------------------------------
 
     def _close(self) -> None:
-        if self.forked or self._shut or self._failed is not None or self.writes_alone:
+        over = self.forked or self._shut or self._closed
+        if over or self._failed is not None or self.writes_alone:
             super()._close()
             return
         try:
