@@ -58,3 +58,20 @@ def test_what_a_batch_says_later_is_newer_also_while_time_goes_on() -> None:
         assert first.records[0].id in second.units[0].superseded
         texts = [hit.text for hit in memory.recall("Where do I live?", user_id="ada")]
         assert texts == ["I live in Bogota."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action", "relation"),
+    [
+        ("I own a red canoe and a blue tent.", "I own a red canoe.", "reinforce", None),
+        ("Ada bought a boat.", "Ada bought a boat from her aunt.", "create", "elaborates"),
+        ("I dont eat meat.", "I eat meat.", "supersede", None),
+    ],
+)
+def test_a_word_that_ends_like_a_denial_denies_nothing(
+    old: str, new: str, action: str, relation: str | None
+) -> None:
+    with spector.open(":memory:") as memory:
+        memory.observe(old)
+        unit = memory.observe(new).units[0]
+        assert (unit.action, unit.relation) == (action, relation)

@@ -25,7 +25,9 @@ _NUMBER_WORDS: Final = re.compile(
 _NOT: Final = re.compile(
     r"\b(?:not|never|no longer|any ?more|neither|nor|cannot|without|stopped|quit|degil|degilim|yok"
     r"|asla|hic|\w{2,}m[iu]yor\w*|\w{2,}m[ae]z\w{0,3}|\w{2,}m[ae]d[iu]\w{0,3}"
-    r"|\w{2,}m[ae]y[ae]ca[gk]\w*)\b|n['’]?t\b"
+    r"|\w{2,}m[ae]y[ae]ca[gk]\w*"
+    r"|(?:do|does|did|is|are|was|were|has|have|had|wo|ca|could|should|would|must|need|ai)nt)\b"
+    r"|n['’]t\b"
 )
 #: makes a wish, a guess, a plan or a condition of a statement
 _MODAL: Final = re.compile(
