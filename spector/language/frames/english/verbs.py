@@ -175,7 +175,8 @@ spent_time_in | stay                       | in       | name    | past
     rehearse choreograph proofread illustrate fundraise moderate navigate \
     sponsor stitch supervise survive unpack weave overcome restart | - | several | past
 * | trim fly host run write draw hold spend pet feed | - | counted | past
-broke         | break injure hurt sprain twist tear fracture dislocate | -        | owned   | past
+broke         | break fracture             | -        | owned   | past
+injured       | injure hurt sprain twist tear dislocate | -        | owned   | past
 quit          | quit leave                 | -        | owned   | past
 performed     | perform                    | -        | counted | past
 bought        | purchase                   | -        | thing   | past
