@@ -7,7 +7,7 @@ that is not stored yet for, it names by :class:`New`, the number of the memory i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spector.store.payloads import PayloadTable, table_named
@@ -53,10 +53,10 @@ class Changes:
         return New(self.items - 1, item=True)
 
     def add(self, other: Changes) -> None:
-        """Take over what another change set, which makes no items, changes."""
-        assert not other.items
+        """Take over what another change set changes; its items are counted on from one's own."""
+        before, self.items = self.items, self.items + other.items
         self.store += other.store
-        self.puts += other.puts
+        self.puts += [(table, _counted_on(row, before)) for table, row in other.puts]
         self.drops += other.drops
         self.forget |= other.forget
         self.supersedes |= other.supersedes
@@ -82,6 +82,16 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(self.store or self.items or self.puts or self.drops or self.forget)
+
+
+def _counted_on(row: Mapping[str, Any], before: int) -> Mapping[str, Any]:
+    """A row whose placeholders of items begin behind so many others."""
+    if not before:
+        return row
+    return {
+        name: replace(value, n=value.n + before) if isinstance(value, New) and value.item else value
+        for name, value in row.items()
+    }
 
 
 def _resolved(value: Any, ids: Mapping[int, int], items: Sequence[int]) -> Any:

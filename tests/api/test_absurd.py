@@ -21,7 +21,7 @@ import spector
 from spector import Memory, RecallOptions
 from spector.arguments import parse_truth
 from spector.messages.values import items_of, reading, said, shown
-from spector.write.drafts.draft import FIELDS
+from spector.write.drafts import FIELDS
 from tests.fakes import FakeEmbedder
 
 

@@ -294,7 +294,7 @@ def test_opening_that_fails_gives_up_the_lock_even_if_closing_fails_too(
         raise StoreFullError("no room to close", hint="free some space")
 
     with monkeypatch.context() as full:
-        full.setattr("spector.assembly.open_memory", no_room)
+        full.setattr("spector.parts.stores.open_memory", no_room)
         full.setattr(Store, "close", closes_and_complains)
         with pytest.raises(StoreFullError, match="no room to open"):
             open_tiny(str(store_path))

@@ -170,7 +170,7 @@ def test_a_merged_entity_loses_the_names_of_purged_memories(memory: Memory) -> N
     first, second = memory.remember("one"), memory.remember("two")
     [kept] = mention(memory, first, "Zebulon Quirk")
     [other] = mention(memory, second, "Old Quetzal")
-    commit(memory, lambda _, changes: plan_alias(changes, "", "Quetzalcoatlus", other))
+    commit(memory, lambda reader, changes: plan_alias(reader, changes, "", "Quetzalcoatlus", other))
     commit(memory, lambda reader, changes: plan_merge(reader, changes, kept, other))
     assert names_in(memory) == {"zebulon quirk", "old quetzal", "quetzalcoatlus"}
     receipt = memory.forget(second, purge=True, verify=True).receipt

@@ -129,6 +129,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "spector/write/reembed.py": ("tests/write/test_reembed.py", "tests/api/test_wordless.py"),
     "spector/store/payloads/ends.py": ("tests/api/test_expiry.py",),
+    "spector/store/catalog/queries/parents.py": ("tests/facets/test_graph.py",),
     "spector/write/replacing/moving.py": ("tests/api/test_expiry.py",),
     "spector/write/drafts/ends.py": ("tests/api/test_expiry.py",),
     "spector/store/payloads/moments.py": ("tests/exchange/test_threads.py",),

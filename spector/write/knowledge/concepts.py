@@ -24,7 +24,6 @@ from spector.process import managed
 from spector.providers import embedded
 from spector.records import MemoryRecord
 from spector.store.core import Store, current_image
-from spector.store.payloads import moment_of
 from spector.write.changing import Change
 from spector.write.context import WriteContext
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared, UnpreparedError
@@ -190,7 +189,7 @@ class ConceptExtractor:
     @managed
     def _read(self) -> Iterator[KnowledgeReader]:
         store = self._parts.router.durable_store()
-        with moment_of(store.catalog) as db:
+        with store.catalog.reading() as db:  # no moment: an embedder that is slow would hold the log
             yield KnowledgeReader(db, store.catalog.path)
 
     def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:

@@ -32,7 +32,6 @@ from spector.knowledge.induction import (
 from spector.layout import Category
 from spector.process import elsewhere, managed
 from spector.providers import PromotionSource, embedded
-from spector.store.payloads import moment_of
 from spector.write.context import WriteContext
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared
 from spector.write.knowledge.concepts import codes_of, cosines, vector_field
@@ -171,7 +170,7 @@ class ConceptPromoter:
     @managed
     def _read(self) -> Iterator[KnowledgeReader]:
         store = self._parts.router.durable_store()
-        with moment_of(store.catalog) as db:
+        with store.catalog.reading() as db:  # no moment: a source that is slow would hold the log
             yield KnowledgeReader(db, store.catalog.path)
 
     def _asked(
