@@ -35,7 +35,7 @@ __all__ = [
 
 REPO = Path(__file__).resolve().parent.parent
 #: of so many cases of a sampled test one runs in ``make test``
-_OF_SAMPLED = 3
+_OF_SAMPLED = 5
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 # Same examples on every CI run, so an unrelated change never lands on a new random failure; a
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _sample(items: list[pytest.Item]) -> None:
-    """Make all but every third case of the tests marked ``sampled`` slow ones."""
+    """Make all but every fifth case of the tests marked ``sampled`` slow ones."""
     met: Counter[str] = Counter()
     for item in items:
         if item.get_closest_marker("sampled"):

@@ -197,6 +197,7 @@ WRONG: dict[str, Callable[[Memory], object]] = {
 
 
 @pytest.mark.filterwarnings("ignore:.*was not closed:ResourceWarning")
+@pytest.mark.sampled
 @pytest.mark.parametrize("call", WRONG.values(), ids=WRONG)
 def test_a_function_that_is_left_by_an_error_gives_the_lock_back(
     store_path: Path, call: Callable[[Memory], object]

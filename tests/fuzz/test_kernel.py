@@ -64,6 +64,7 @@ def test_cases_that_once_found_something(program: Path, proof: Any) -> None:
     _prove(proof, [_run(program, first, 3) for first in CORPUS])
 
 
+@pytest.mark.slow
 def test_cases_that_take_too_long_are_counted(program: Path) -> None:
     assert _run(program, 0, 200, "0") == (200, 200)
     assert _run(program, 0, 200, "3600000") == (200, 0)

@@ -153,6 +153,7 @@ class _ClosingHandler:
                 self._memory.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [
     "remember", "remember_many", "update", "recall and learn", "compact", "purge", "records",
     "check", "backup", "close",

@@ -87,6 +87,7 @@ def model() -> Iterator[Scene]:
         yield prepared(Path(folder) / "model")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", VERBS)
 def test_a_statement_that_was_cut_off_shows_no_old_moment(name: str, model: Scene) -> None:
     faults: list[str] = []

@@ -55,6 +55,7 @@ LONG = frozenset({"night", "take a night back"})
 EVERY_OF_LONG = 7
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [
     pytest.param(each, marks=pytest.mark.slow) if each in LONG else each for each in JOBS
 ])  # fmt: skip

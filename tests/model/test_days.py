@@ -154,7 +154,7 @@ def _processed(memory: spector.Memory) -> set[int]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", [":memory:", "disk"])
+@pytest.mark.parametrize("path", [":memory:", pytest.param("disk", marks=pytest.mark.slow)])
 def test_sleep_takes_every_memory_once_whenever_it_sleeps(path: str, proof: Proof) -> None:
     """Seven days of sessions across midnight in five zones, late events, naps at any moment."""
     start = seed(19)

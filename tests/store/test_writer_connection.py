@@ -15,6 +15,7 @@ from spector.store.core import Store
 from tests.interrupts.verbs import READING, WRITING, prepared
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [*WRITING, *READING])
 def test_a_statement_runs_under_the_lock(name: str, tmp_path: Path) -> None:
     """Every verb, in a store where nothing expires, and where a use keeps a memory."""

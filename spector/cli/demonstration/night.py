@@ -8,7 +8,7 @@ from spector.cli.output import clean
 __all__ = ["NightSteps"]
 
 #: dull memories, and when the night comes
-_DULL = ("The printer hums.", "The lift music plays again.")
+_DULL = ("Noted, the printer hums.", "Good to know about the lift music.")
 _LATER_DAYS = 120
 
 
@@ -18,7 +18,9 @@ class NightSteps(Stage):
     def _night(self) -> None:
         memory = self._open_memory
         with self._step("Four months later, a night", "print(memory.reflect())") as timed:
-            dull = [memory.remember(text, importance=0.1).id for text in _DULL]
+            dull = [
+                memory.remember(text, importance=0.1, role="assistant").id for text in _DULL
+            ]
             self._clock.advance(days=_LATER_DAYS)
             before = {each.id for each in memory}
             with timed():

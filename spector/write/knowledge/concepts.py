@@ -189,7 +189,7 @@ class ConceptExtractor:
     @managed
     def _read(self) -> Iterator[KnowledgeReader]:
         store = self._parts.router.durable_store()
-        with store.catalog.reading() as db:  # no moment: an embedder that is slow would hold the log
+        with store.catalog.reading() as db:  # no moment: a slow embedder would hold the log
             yield KnowledgeReader(db, store.catalog.path)
 
     def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:

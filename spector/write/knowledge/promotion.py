@@ -170,7 +170,7 @@ class ConceptPromoter:
     @managed
     def _read(self) -> Iterator[KnowledgeReader]:
         store = self._parts.router.durable_store()
-        with store.catalog.reading() as db:  # no moment: a source that is slow would hold the log
+        with store.catalog.reading() as db:  # no moment: a slow source would hold the log
             yield KnowledgeReader(db, store.catalog.path)
 
     def _asked(
