@@ -36,6 +36,8 @@ __all__ = [
 REPO = Path(__file__).resolve().parent.parent
 #: of so many cases of a sampled test one runs in ``make test``
 _OF_SAMPLED = 5
+#: of a test of more cases every second one runs in ``make test``
+_MANY_CASES = 20
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 # Same examples on every CI run, so an unrelated change never lands on a new random failure; a
@@ -71,14 +73,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _sample(items: list[pytest.Item]) -> None:
-    """Make all but every fifth case of the tests marked ``sampled`` slow ones."""
-    met: Counter[str] = Counter()
-    for item in items:
-        if item.get_closest_marker("sampled"):
-            family = item.nodeid.partition("[")[0]
-            if met[family] % _OF_SAMPLED:
-                item.add_marker(pytest.mark.slow)
-            met[family] += 1
+    """Leave ``make test`` a sample of the cases of some tests, and make the others slow ones.
+
+    Of a test marked ``sampled`` every fifth case stays, of one with many cases every second.
+    """
+    families = [item.nodeid.partition("[")[0] for item in items]
+    cases, met = Counter(families), Counter[str]()
+    for item, family in zip(items, families, strict=True):
+        sampled = item.get_closest_marker("sampled") is not None
+        every = _OF_SAMPLED if sampled else 2 if cases[family] > _MANY_CASES else 1
+        if met[family] % every:
+            item.add_marker(pytest.mark.slow)
+        met[family] += 1
 
 
 @pytest.fixture(autouse=True)
