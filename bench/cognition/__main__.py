@@ -54,6 +54,14 @@ def lines_of(page: str, *, without: Collection[int]) -> list[str]:
             if line.startswith("| ") and _row_of(line) > 0 and _row_of(line) not in without]
 
 
+def renewed(page: str, rows: Collection[int], scores: Sequence[Score]) -> str:
+    """A page with these scores in place of what it says of those rows and of theirs.
+
+    What computes one row may score another one as well.
+    """
+    return page_of(scores, kept=lines_of(page, without={*rows, *(each.row for each in scores)}))
+
+
 def _row_of(line: str) -> int:
     first = line.split("|")[1].strip()
     return int(first) if first.isdecimal() else 0
@@ -75,8 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scores.append(each)
         print(f"    {time.perf_counter() - began:.0f} s", flush=True)
     if options.rows and options.keep:
-        others = lines_of(PAGE.read_text(encoding="utf-8"), without=options.rows)
-        PAGE.write_text(page_of(scores, kept=others), encoding="utf-8")
+        PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), options.rows, scores), "utf-8")
     if not options.rows:
         PAGE.write_text(page_of(scores), encoding="utf-8")
         print(PAGE.relative_to(REPO))

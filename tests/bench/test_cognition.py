@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.cognition.__main__ import main, page_of
+from bench.cognition.__main__ import main, page_of, renewed
 from bench.cognition.rows import ROWS, Score, spans_of, untyped_f1
 from bench.cognition.statements import data
 
@@ -19,6 +19,16 @@ def test_a_row_that_misses_its_goal_says_so() -> None:
     assert "| 4 | names | 57.0 | 51.9 | 56 | yes |" in page
     assert "| 5 | isim | 23.5 | 50.8 | 58 | no |" in page
     assert page.endswith("Goals missed: 1 of 2.\n")
+
+
+def test_a_row_that_is_computed_with_another_takes_the_place_of_its_old_self() -> None:
+    def facts(found: str) -> list[Score]:
+        return [Score(n, "changed", found, "9", "92", False) for n in (11, 12)]
+
+    page = page_of([Score(4, "names", "57.0", "51.9", "56", True), *facts("1")])
+    assert renewed(page, [11], facts("2")) == page_of(
+        [Score(4, "names", "57.0", "51.9", "56", True), *facts("2")]
+    )
 
 
 @pytest.mark.parametrize(

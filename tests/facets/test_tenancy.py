@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,6 @@ from tests.fakes import FakeEmbedder
 from tests.proof import Proof
 
 _NAME = re.compile(r"zq\d{6}person")
-#: memories of callers that live at any time
-_MOST = 120
 _THINGS = ("mug", "pot", "kettle")
 
 
@@ -38,18 +37,25 @@ class Tenants(Walk):
         #: their details stay as they are, whatever becomes of their words
         self.episodes: set[int] = set()
 
+    #: memories of callers that live at any time
+    most = 120
+
     def step(self) -> None:
-        if len(self.alive) > _MOST:
+        if len(self.alive) > self.most:
             self.forget()
             return
-        weighted = {
+        weighted = self.weighted()
+        [chosen] = self.random.choices(list(weighted), list(weighted.values()))
+        if chosen in (self.remember, self.episode) or len(self.alive) > 8:
+            chosen()
+
+    def weighted(self) -> dict[Callable[[], None], float]:
+        """What a step may do, and how often."""
+        return {
             self.remember: 6, self.episode: 6, self.add_fact: 4, self.link: 4, self.mention: 4,
             self.merge: 1, self.update: 1, self.move: 1, self.forget: 6, self.extract: 1,
             self.promote: 0.2, self.ground: 0.5, self.ask: 8,
         }  # fmt: skip
-        [chosen] = self.random.choices(list(weighted), list(weighted.values()))
-        if chosen in (self.remember, self.episode) or len(self.alive) > 8:
-            chosen()
 
     def episode(self) -> None:
         user, name = self.random.choice(USERS), self.name()
@@ -150,18 +156,14 @@ class Tenants(Walk):
 class Sleepers(Tenants):
     """A walk with many merged entities and many nights."""
 
-    def step(self) -> None:
-        if len(self.alive) > _MOST // 3:
-            self.forget()
-            return
-        weighted = {
+    most = 40
+
+    def weighted(self) -> dict[Callable[[], None], float]:
+        return {
             self.remember: 6, self.episode: 1, self.add_fact: 4, self.link: 1, self.mention: 6,
             self.merge: 6, self.update: 2, self.move: 1, self.forget: 6, self.promote: 0.2,
             self.extract: 1, self.ground: 0.5, self.ask: 3,
         }  # fmt: skip
-        [chosen] = self.random.choices(list(weighted), list(weighted.values()))
-        if chosen in (self.remember, self.episode) or len(self.alive) > 8:
-            chosen()
 
 
 @pytest.mark.parametrize(("steps", "seed"), [
