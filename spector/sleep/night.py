@@ -124,7 +124,7 @@ class Night:
     def dropped(self, table: str) -> Counter[int]:
         """How many rows of a table this step has dropped, by the memory that they began at."""
         found: Counter[int] = Counter()
-        for row in self._own_changes() if self.done else ():
+        for row in () if self.dry else self._own_changes():
             if row["what"] == "rows":
                 found.update(
                     each.key[0] for each in unpacked_rows(row["before"]["rows"])

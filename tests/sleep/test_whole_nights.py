@@ -7,6 +7,7 @@ a night comes back with it. Guard: each test, on one or two users, many of them 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,30 @@ def test_a_night_that_is_cut_after_each_unit_does_what_a_whole_one_does() -> Non
     cut, calls = slept(7, cut=True)
     assert calls > 30
     assert cut == whole
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_a_graph_is_pruned_to_its_share_wherever_that_is_cut(at: int) -> None:
+    """Also where so few edges are left to drop that there are no longer too many."""
+    config = Config(
+        sleep=SleepConfig(batch_records=1),
+        knowledge=spector.KnowledgeConfig(max_edges=6, edges_per_memory=0),
+    )
+
+    def cut(step: str, done: int, total: int | None) -> None:
+        if step == "graph" and done == at:
+            raise KeyboardInterrupt
+
+    with asleep(config=config) as (memory, clock):
+        made = [memory.remember(f"stone {n}") for n in range(10)]
+        for n, (one, other) in enumerate(itertools.pairwise(made), 1):
+            memory.graph.link(one, other, "related_to", confidence=n / 10)
+        pass_days(clock, 1)
+        with pytest.raises(KeyboardInterrupt):
+            memory.reflect(progress=cut)
+        memory.reflect()
+        left = {edge for each in made for edge in memory.graph.edges(each.id, direction="out")}
+        assert sorted(each.confidence for each in left) == [0.5, 0.6, 0.7, 0.8, 0.9]
 
 
 @pytest.mark.slow
