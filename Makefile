@@ -21,8 +21,8 @@ NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --desel
 	--deselect=tests/backup/test_formats.py::test_an_upgrade_killed_on_its_way_is_finished_by_the_next_opening
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
-# test processes: three for two cores, since one is usually waiting for a disk or a process
-WORKERS ?= 3
+# test processes: four for two cores, since two are usually waiting for a disk or a process
+WORKERS ?= 4
 # where tests keep their stores: in memory where there is room, because they sync thousands of times
 SCRATCH ?= $(shell [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$$(df -Pk /dev/shm | awk 'NR == 2 {print $$4}')" -gt 6000000 ] && \
 	echo /dev/shm)

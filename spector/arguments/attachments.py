@@ -88,7 +88,7 @@ def _check(value: Any, config: Config) -> None:
         if depth > _DEEPEST:
             raise InvalidInputError(
                 f"the attachment is nested more than {_DEEPEST} deep, or contains itself",
-                hint="attach the bytes of it: json.dumps(...).encode(), pickle.dumps(...)",
+                hint="attach the bytes of it: json.dumps(...).encode()",
             )
         if room < 0:
             _check_size(config.max_attachment_bytes - room, config)
