@@ -195,7 +195,8 @@ class SharedStore(ReadStore):
         """Before both locks are released: end what an interrupt has left. Idempotent."""
         if self._hold is not hold:
             return
-        with contextlib.suppress(StoreError):
+        # a closing that was cut off has closed the catalog, and nothing is open in that
+        with contextlib.suppress(StoreError, sqlite3.ProgrammingError):
             self._settle()
             if not self._shut:
                 self.catalog.roll_back()
