@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-sanitize bench bench-recall bench-cognition bench-rivals lint changelog clean
+.PHONY: help install demo test ready test-slow test-sanitize bench bench-recall bench-cognition bench-rivals lint changelog clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
@@ -57,11 +57,11 @@ demo: $(STAMP)
 	@$(VENV)/bin/spector demo $(ARGS)
 
 # prints at the end how many of its 480 seconds the tests took
-test: lint
+test: ready
 	$(PYTEST) -m "not slow"
 
 # the page is written after a failed run, too, and says that it failed
-test-slow: lint
+test-slow: ready
 	HYPOTHESIS_PROFILE=explore SPECTOR_PROOFS=tests/proofs/results.json $(PYTEST); status=$$?; \
 		$(PY) -m tests.proof && exit $$status
 
@@ -97,6 +97,10 @@ lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
+
+# lint, and beside it what every test process would otherwise make for itself
+ready: $(STAMP)
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH) )$(PY) -m tests.warm & warm=$$!; $(MAKE) --no-print-directory lint; status=$$?; wait $$warm; exit $$status
 
 changelog: $(STAMP)
 	$(PY) -m changes $(VERSION)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
 from collections import Counter
@@ -58,7 +59,12 @@ def shared_data() -> Path:
     return Path(named) if named else REPO.parent / "shared" / "data"
 
 
+gc.disable()  # until all is collected: hundreds of modules and no garbage among them
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    gc.freeze()
+    gc.enable()
     _sample(items)
     for item in items:  # the limit is there to end what hangs, not what a busy machine slows down
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):

@@ -12,8 +12,9 @@ import ast
 import re
 from collections.abc import Mapping
 
-from tests.test_house import dotted, tree_of
+from tests.test_house import dotted
 from tests.test_layers import MODULES, REPO
+from tests.trees import nodes_of, tree_of
 
 Graph = Mapping[str, set[str]]
 
@@ -24,7 +25,7 @@ def imports() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for name, path in names.items():
         targets = set()
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 inside = {f"{node.module}.{each.name}" for each in node.names}
                 targets |= {each if each in names else node.module for each in inside}

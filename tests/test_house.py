@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from tests.test_layers import MODULES, REPO
+from tests.trees import nodes_of, tree_of
 
 FILES_IN_A_FOLDER = 12
 LINES_OF_A_FILE = 400
@@ -32,15 +33,6 @@ LARGE_CLASSES: dict[str, int] = {}
 #: packages whose modules others may import: what they hold is looked up by name
 OPEN = ("spector", "spector.cli", "spector.cli.commands", "spector.importers")
 
-_TREES: dict[str, ast.Module] = {}
-
-
-def tree_of(module: str) -> ast.Module:
-    if module not in _TREES:
-        _TREES[module] = ast.parse((REPO / module).read_text(encoding="utf-8"), module)
-    return _TREES[module]
-
-
 def dotted(module: str) -> str:
     return module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
@@ -50,7 +42,7 @@ PACKAGES = {dotted(each): each for each in MODULES if each.endswith("__init__.py
 
 def imports_of(module: str) -> Iterator[tuple[int, str, list[str]]]:
     """Line, module and names of every import of the package's own modules."""
-    for node in ast.walk(tree_of(module)):
+    for node in nodes_of(tree_of(module)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spector."):
             yield node.lineno, node.module or "", [each.name for each in node.names]
         elif isinstance(node, ast.Import):
@@ -102,7 +94,7 @@ def test_no_file_is_longer_than_it_may_be() -> None:
 def test_no_function_is_longer_than_it_may_be() -> None:
     long = {}
     for module in MODULES:
-        for node in ast.walk(tree_of(module)):
+        for node in nodes_of(tree_of(module)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 if lines > LINES_OF_A_FUNCTION:
@@ -113,7 +105,7 @@ def test_no_function_is_longer_than_it_may_be() -> None:
 def test_no_class_has_more_public_methods_than_it_may_have() -> None:
     large = {}
     for module in MODULES:
-        for node in ast.walk(tree_of(module)):
+        for node in nodes_of(tree_of(module)):
             if isinstance(node, ast.ClassDef):
                 public = sum(
                     isinstance(each, ast.FunctionDef) and not each.name.startswith("_")
@@ -129,7 +121,7 @@ def test_memory_is_verbs_only() -> None:
     source = (REPO / "spector/memory.py").read_text(encoding="utf-8")
     assert len(source.splitlines()) < 600
     long = {}
-    for node in ast.walk(tree_of("spector/memory.py")):
+    for node in nodes_of(tree_of("spector/memory.py")):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0

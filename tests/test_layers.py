@@ -9,7 +9,6 @@ source text that breaks it.
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import shutil
 import subprocess
@@ -18,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.trees import nodes_of, tree_of
 
 REPO = Path(__file__).resolve().parent.parent
 PACKAGE = REPO / "spector"
@@ -110,7 +111,7 @@ Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
 
 def file_access(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Calls that open, change or remove files. Questions such as ``path.exists()`` are free."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="os"), attr=attr) if not (
                 attr in HARMLESS_OS or attr.isupper()
@@ -138,7 +139,7 @@ def file_access(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def real_time(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Mentions (not only calls: a default argument counts) of the operating system's clock."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=attr) if (
                 attr in CLOCK_NAMES.get(owner, ())
@@ -154,7 +155,7 @@ def real_time(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def loaded_code(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Ways in which data becomes code."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Import(names=names):
                 for name in names:
@@ -170,7 +171,7 @@ def loaded_code(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def global_random(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Random numbers from a generator nobody passed in."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="random"), attr=attr) if attr not in SEEDED_RANDOM:
                 yield node.lineno, f"random.{attr}"
@@ -190,17 +191,17 @@ def loose_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
     What lends a connection turns SQLite's errors into typed ones; a connection taken from a
     catalog's attribute has nobody who does.
     """
-    for function in ast.walk(tree):
+    for function in nodes_of(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
         lent: set[str] = set()
-        for node in ast.walk(function):
+        for node in nodes_of(function):
             match node:
                 case ast.arg(arg=name) | ast.withitem(optional_vars=ast.Name(id=name)):
                     lent.add(name)
                 case ast.Assign([ast.Name(id=name)], ast.Attribute(attr="connection")):
                     lent.add(name)
-        for node in ast.walk(function):
+        for node in nodes_of(function):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if (
                     name in lent and attr in STATEMENTS
@@ -219,12 +220,12 @@ def loose_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def sql_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Texts that name a table of the catalog or test one of its columns. Docstrings are free."""
     documented = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr):
                 documented.add(first.value)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and (
             node not in documented and _SQL.search(node.value)
         ):
@@ -233,17 +234,12 @@ def sql_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def taken_locks(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """The lock of a store, which others take with ``Store.exclusive``."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr="lock"):
                 pass  # an object's own
             case ast.Attribute(attr="lock"):
                 yield node.lineno, ".lock of another object"
-
-
-@functools.cache
-def tree_of(module: str) -> ast.Module:
-    return ast.parse((REPO / module).read_text(encoding="utf-8"), module)
 
 
 def breaches(rule: Rule, module: str) -> list[str]:

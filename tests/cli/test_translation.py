@@ -18,6 +18,7 @@ import spector
 from spector.cli.main import build_parser, main
 from spector.cli.translation import translate_to_commands
 from tests.cli.conftest import Run
+from tests.trees import nodes_of, tree_of
 
 PACKAGE = Path(spector.__file__).parent
 #: hints to those who write code or configure it, which no command runs into
@@ -39,7 +40,7 @@ def _hints() -> list[str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.is_relative_to(PACKAGE / "cli"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.keyword) and node.arg == "hint":
                 value = node.value
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):

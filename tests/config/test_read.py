@@ -17,6 +17,7 @@ import pytest
 
 import spector
 from spector import Config
+from tests.trees import nodes_of, tree_of
 
 SOURCE = Path(spector.__file__).parent
 #: names under which parts keep the configuration, or a section of it
@@ -34,7 +35,7 @@ def reads() -> dict[str, set[str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         if path.relative_to(SOURCE).parts[0] == "config":
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.Attribute):
                 of = node.value
                 if isinstance(of, ast.Name):

@@ -114,6 +114,20 @@ def test_what_is_no_wait_is_refused(tmp_path: Path, wait: Any) -> None:
 # -- turns -----------------------------------------------------------------------------------------
 
 
+def _stands_behind(path: Path, waiting: int) -> None:
+    """Return when so many wait for the lock of `path`, as the kernel lists them."""
+    locks, inode = Path("/proc/locks"), f":{path.stat().st_ino} "
+    if not locks.exists():
+        pytest.skip("no list of locks")
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        lines = locks.read_text().splitlines()
+        if sum("->" in line and inode in line for line in lines) >= waiting:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"{waiting} threads never stood in the queue")
+
+
 def test_turns_come_in_their_order(tmp_path: Path) -> None:
     first = Turn(str(tmp_path))
     assert first.come(0.0)
@@ -129,7 +143,7 @@ def test_turns_come_in_their_order(tmp_path: Path) -> None:
     for n in range(6):
         threads.append(threading.Thread(target=wait, args=(n,)))
         threads[-1].start()
-        time.sleep(0.05)
+        _stands_behind(tmp_path, n + 1)
     first.end()
     for each in threads:
         each.join()
