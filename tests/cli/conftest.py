@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import spector
+from spector.cli import options
 from spector.cli.main import main
 from spector.clock import ManualClock
 from tests.fakes import FakeEmbedder
@@ -48,6 +49,13 @@ def fake_model(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> None:
 
     monkeypatch.setattr(spector, "open", fake_open)
     monkeypatch.setattr(spector, "reembed", fake_reembed)
+
+
+@pytest.fixture(autouse=True)
+def _no_long_wait(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command waits for another writer only in the test that says so."""
+    if not request.node.get_closest_marker("waits"):
+        monkeypatch.setattr(options, "_WAIT_S", 0.05)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,17 @@ def test_second_writer_is_refused(run: Run, filled: Path) -> None:
         assert run("recall", filled, "cat").code == 0, "readers are welcome"
     assert result.code == 3
     assert "hint:" in result.err
+
+
+@pytest.mark.waits
+def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
+    import spector
+
+    holder = spector.open(str(filled))
+    leaving = threading.Timer(0.3, holder.close)
+    leaving.start()
+    assert run("reflect", filled, "--steps", "upkeep").code == 0
+    leaving.join()
 
 
 def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
