@@ -163,7 +163,7 @@ class Keeper:
     def _expired(self) -> dict[int, int]:
         """Code of a tier -> memories that have expired and are still in its partitions."""
         catalog = self._router.durable_store().catalog
-        if not catalog.ends.any:
+        if not catalog.ends.are_there():
             return {}
         with catalog.reading() as db:
             return expired_by_tier(db, self._clock.now_ms())

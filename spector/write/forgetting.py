@@ -281,7 +281,7 @@ class Forgetter:
             None where nothing has expired.
         """
         store = self._parts.router.durable_store()
-        if not store.catalog.ends.any:
+        if not store.catalog.ends.are_there():
             return None
         with self._parts.exclusive(), store.catalog.ends.shown():
             with store.catalog.latest() as db:

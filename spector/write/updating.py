@@ -358,6 +358,8 @@ def _follow(
     """
     had, attached = attach(tx, after.id, draft, changes)
     both = {**(ends or {}), **attached} or None
+    if ends is not None:
+        tx.catalog.ends.are_due = True  # before the commit: an interrupt may follow it
     taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id, both)
     if flags_of(after) & Flag.IMMUTABLE and entries_of(tx.connection, [after.id]).get(
         after.id, {}

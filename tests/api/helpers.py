@@ -15,6 +15,7 @@ import pytest
 import spector
 from spector import Memory, SpectorError
 from spector.clock import ManualClock
+from tests.fakes import FakeEmbedder
 
 DIM = 32
 
@@ -74,3 +75,11 @@ def own_vectors(path: Any = ":memory:", **options: Any) -> Memory:
     """A store without an embedder, in which no time passes: scores depend on the age."""
     options.setdefault("clock", ManualClock(datetime(2026, 6, 1, tzinfo=UTC)))
     return spector.open(path, embedder=None, dim=options.pop("dim", DIM), **options)
+
+
+@pytest.fixture(name="memory")
+def sound_memory(tmp_path: Path, clock: ManualClock) -> Iterator[Memory]:
+    """A store at ``mind`` in which no time passes, and which a test leaves sound."""
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
+        yield opened
+        assert opened.check().ok, opened.check()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,20 +24,11 @@ from spector import (
     Memory,
     UnknownRecordError,
 )
+from spector.store.catalog import Catalog
+from spector.store.core import Transaction
+from tests.api.helpers import sound_memory  # noqa: F401 - a fixture
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: ManualClock) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
-        yield opened
-        assert opened.check().ok, opened.check()
 
 
 def seen(memory: Memory, record_id: int, key: str | None = None) -> dict[str, bool]:
@@ -98,6 +89,53 @@ def test_at_its_end_nothing_returns_it(
     assert memory._parts.store.head.change_seq == before, "nothing is written for it"
     with pytest.raises(UnknownRecordError):
         memory.forget(made.id)
+
+
+@pytest.mark.parametrize("write", [
+    lambda memory, plain: memory.remember("goes", expires_in=5),
+    lambda memory, plain: memory.remember_many([{"text": "goes", "key": "k", "expires_in": 5}]),
+    lambda memory, plain: memory.update(plain.id, text="goes", expires_in=5),
+])  # fmt: skip
+@pytest.mark.parametrize("place", ["disk", ":memory:"])
+def test_an_interrupt_right_after_the_first_one_is_stored_shows_it_no_longer(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, place: str, write: Any
+) -> None:
+    path = place if place == ":memory:" else tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
+        plain = memory.remember("a sparrow")
+        cut = iter([KeyboardInterrupt])
+
+        def interrupted(catalog: Catalog, connection: Any = None) -> None:
+            raise next(cut)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalog, "look_for_ends", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                write(memory, plain)
+        assert "goes" in [each.text for each in memory.records()]
+        clock.advance(seconds=5)
+        left = len(memory)
+        assert "goes" not in [each.text for each in memory.records()]
+        assert all(hit.text != "goes" for hit in memory.recall("goes"))
+        assert left == len(memory) == len(list(memory.records())) == memory.count()
+
+
+def test_what_was_not_stored_leaves_no_trace_in_reads(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("a sparrow")
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "write_journal", interrupting)
+        for fields in ({"key": "k"}, {}):
+            with pytest.raises(KeyboardInterrupt):
+                memory.remember("goes", expires_in=5, **fields)
+    assert [each.text for each in memory.records()] == ["a sparrow"]
+    assert [hit.text for hit in memory.recall("goes")] == ["a sparrow"]
+    assert memory.count() == len(memory) == 1
+
+
+def interrupting(tx: Transaction) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_reader_leaves_it_out_by_its_own_clock(tmp_path: Path, clock: ManualClock) -> None:

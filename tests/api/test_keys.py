@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +28,8 @@ from spector import (
     UnknownRecordError,
 )
 from spector.layout import Flag
-from tests.conftest import NOW
+from tests.api.helpers import sound_memory  # noqa: F401 - a fixture
 from tests.fakes import FakeEmbedder
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: ManualClock) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
-        yield opened
-        assert opened.check().ok, opened.check()
-
 
 # -- replacing -------------------------------------------------------------------------------------
 

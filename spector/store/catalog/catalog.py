@@ -58,6 +58,7 @@ class Catalog(Database):
         self.tables_then: tuple[int, frozenset[str]] = (-1, frozenset())
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
         self.ends = Ends()
+        self.ends.look = self._holds_ends
         #: reads what is attached to memories, for their records
         self.attachments = AttachmentReader()
         #: other processes write as well
@@ -83,6 +84,12 @@ class Catalog(Database):
         if not self.ends.any:
             with typed_sql_errors(self.path):
                 self.ends.any = holds_ends(connection or self.main)
+        self.ends.are_due = False
+
+    def _holds_ends(self) -> bool:
+        with self.reading() as db:
+            is_committed = db is not self.main or not db.in_transaction
+            return is_committed and holds_ends(db)
 
     # -- description --------------------------------------------------------------------------
 

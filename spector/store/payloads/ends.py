@@ -17,15 +17,25 @@ class Ends:
     """What the reads of one catalog need to know of ends."""
 
     def __init__(self) -> None:
-        #: whether any memory has an end
+        #: any memory is known to have an end
         self.any = False
+        #: one is about to get an end, or has got it and that has not been read yet
+        self.are_due = False
+        #: looks whether any memory of the catalog has an end
+        self.look: Callable[[], bool] = bool
         #: the time; None shows every memory, as a check of the files does
         self.now_ms: Callable[[], int] | None = None
         self._thread = threading.local()
 
+    def are_there(self) -> bool:
+        """Whether any memory has an end."""
+        if self.are_due and not self.any:
+            self.any = self.look()
+        return self.any
+
     def alive(self, table: str = "record") -> tuple[str, tuple[int, ...]]:
         """SQL to add to a condition over a table with ids, and its values; mostly nothing."""
-        if not self.any or self.now_ms is None or getattr(self._thread, "shows", False):
+        if not self.are_there() or self.now_ms is None or getattr(self._thread, "shows", False):
             return "", ()
         sql = (
             f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id"

@@ -6,12 +6,12 @@ read, what the commit holds. Embedding comes before, with no lock held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spector.knowledge import Changes, KnowledgeReader, New, layer_of
-from spector.process import LayerCallbacks
+from spector.process import LayerCallbacks, managed
 from spector.records import MemoryRecord
 from spector.store.core import Transaction
 from spector.write.changing import Change, Changer
@@ -70,6 +70,17 @@ class KnowledgeWriter:
         self._writer = writer
         self._changer = changer
         self._note_writes = note_writes
+
+    @managed
+    def reading(self) -> Iterator[KnowledgeReader]:
+        """What is known, row by row as it is now.
+
+        It is no single moment: that would hold the catalog's log for as long as a slow embedder or
+        source takes.
+        """
+        store = self._parts.router.durable_store()
+        with store.catalog.reading() as db:
+            yield KnowledgeReader(db, store.catalog.path)
 
     @property
     def callbacks(self) -> LayerCallbacks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,7 +20,6 @@ from spector.knowledge.induction import (
     plan_extraction,
 )
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, Category, Flag
-from spector.process import managed
 from spector.providers import embedded
 from spector.records import MemoryRecord
 from spector.store.core import Store, current_image
@@ -79,7 +78,7 @@ class ConceptExtractor:
             keep_cursor: note `last_id` in the state of sleep, in the same commit. A cycle of sleep
                 notes it itself.
         """
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             named = named_after(reader, after_id, limit, **self._shared())
         return self._take(named, keep_cursor=keep_cursor)
 
@@ -87,7 +86,7 @@ class ConceptExtractor:
         self, memories: Collection[int], *, keep_cursor: bool = False
     ) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             named = named_in(
                 reader, sorted(memories), max(memories, default=0), **self._shared()
             )
@@ -104,7 +103,7 @@ class ConceptExtractor:
 
     def cursor(self) -> int:
         """Up to which id memories have been taken over."""
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             state = reader.sleep_state()
         return 0 if state is None else int(state["extracted_id"])
 
@@ -120,7 +119,7 @@ class ConceptExtractor:
 
     def concepts_after(self, after_id: int, limit: int) -> ConceptRun:
         """The same as a plan for a caller who commits it; `extract_concepts` says what it holds."""
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             named = named_after(reader, after_id, limit, **self._shared())
         if not (named.elements or named.episodes):
             return ConceptRun(named, ())
@@ -128,7 +127,7 @@ class ConceptExtractor:
 
     def _run(self, named: Named) -> ConceptRun:
         """What taking over a run takes: texts with their vectors, and the decision."""
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             fresh = [each for each in named.elements if concept_of(reader, each) is None]
             vectors = self._vectors([named.elements[each][0] for each in fresh])
             alike = self._alike(reader, fresh, vectors)
@@ -185,12 +184,6 @@ class ConceptExtractor:
             named.last_id, named.memories, tuple(sorted({*run.known, *made})),
             tuple(sorted(made)), run.left_out,
         )
-
-    @managed
-    def _read(self) -> Iterator[KnowledgeReader]:
-        store = self._parts.router.durable_store()
-        with store.catalog.reading() as db:  # no moment: a slow embedder would hold the log
-            yield KnowledgeReader(db, store.catalog.path)
 
     def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:
         """(n, dim) f32 of names; None without an embedder."""

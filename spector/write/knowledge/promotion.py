@@ -30,7 +30,7 @@ from spector.knowledge.induction import (
     plan_promotion,
 )
 from spector.layout import Category
-from spector.process import elsewhere, managed
+from spector.process import elsewhere
 from spector.providers import PromotionSource, embedded
 from spector.write.context import WriteContext
 from spector.write.knowledge.commit import KnowledgeWriter, Prepared
@@ -120,7 +120,7 @@ class ConceptPromoter:
             "operational_min_confidence": sleep.operational_min_confidence,
             "randomness_gate": sleep.randomness_gate, "randomness_from": sleep.randomness_from,
         }  # fmt: skip
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             causal = causal_candidates(reader, *asked)
             trends = operational_candidates(
                 reader, sleep.operational_min_confidence, asked[1], enough=sleep.randomness_from
@@ -162,16 +162,10 @@ class ConceptPromoter:
         if promotion.restates is None:
             done = self._knowledge.commit(promotion.decide, promotion.prepared)
             return [record.id for record in done.records.values()]
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             changes = promotion.decide(reader, self._parts.clock.now_ms())
         self._restate(promotion.restates, promotion.name, changes)
         return []
-
-    @managed
-    def _read(self) -> Iterator[KnowledgeReader]:
-        store = self._parts.router.durable_store()
-        with store.catalog.reading() as db:  # no moment: a slow source would hold the log
-            yield KnowledgeReader(db, store.catalog.path)
 
     def _asked(
         self, source: PromotionSource, min_confidence: float, min_observations: int
@@ -187,7 +181,7 @@ class ConceptPromoter:
             return []
 
     def _promotion(self, candidate: Any, limits: Mapping[str, Any]) -> Promotion:
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             found = admitted(reader, candidate, **limits)
             if isinstance(found, str):
                 return _rejected(candidate, found)
@@ -246,7 +240,7 @@ class ConceptPromoter:
     def _statistic(self, of: Promotion, trend: Trend) -> Promotion | None:
         """The statistic of a trend, once its concept is there and unless it says it already."""
         figure = trend.figure()
-        with self._read() as reader:
+        with self._knowledge.reading() as reader:
             concept = of.concept
             if concept is None:
                 named = concepts_with(reader, "category", OPERATIONAL, trend.scope)

@@ -119,7 +119,7 @@ class KeyWriter:
 
     def _free_keys(self, work: Work) -> None:
         """Forget the memories that have the keys of drafts and have expired."""
-        if not work.store.catalog.ends.any:
+        if not work.store.catalog.ends.are_there():
             return
         paths = {path_of_draft(each) for each in work.drafts if each.key is not None}
         with work.store.catalog.latest() as db:
@@ -269,6 +269,7 @@ class KeyWriter:
                 "attached_bytes": draft.attached_bytes,
             })  # fmt: skip
         if rows:
+            tx.catalog.ends.are_due = True  # before the commit: an interrupt may follow it
             put_entries(tx.connection, rows)
             unmark(tx.connection, paths)
         drop_attachments(tx.connection, [

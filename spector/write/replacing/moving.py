@@ -20,7 +20,7 @@ class EndMover:
     def refresh(self, ids: Collection[int]) -> None:
         """Move the ends of those memories that a use keeps; of others nothing is written."""
         store = self._parts.router.durable_store()
-        if not (ids and store.catalog.ends.any and self._may_write()):
+        if not (ids and store.catalog.ends.are_there() and self._may_write()):
             return
         with store.exclusive():
             now_ms = self._parts.clock.now_ms()
