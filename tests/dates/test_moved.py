@@ -24,6 +24,8 @@ DAY = date(2026, 6, 15)
         ("The launch was postponed to September.", "2026-09"),
         ("my sister is getting married in september", "2026-09"),
         ("We moved here in October.", "2025-10"),
+        ("The launch slipped to 3 September.", "2026-09-03"),
+        ("Toplantı 3 Eylül'e alındı.", "2026-09-03"),
         ("Elif düğünü ekime aldı.", "2026-10"),
         ("Sınav eylüle ertelendi.", "2026-09"),
     ],

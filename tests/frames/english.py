@@ -7,6 +7,18 @@ without an arrow state nothing.
 from __future__ import annotations
 
 STATES = """
+my name is Dana btw -> user | is_named | Dana
+my port is 8080 thx -> user | port | 8080
+my cat is called Minnoş :) -> user's cat | is_named | Minnoş
+I'm visiting Lisbon in May. -> user | visits | Lisbon
+I bought a flat in Porto at Christmas. -> user | bought | flat in Porto
+I signed up for the Istanbul half marathon. -> user | joined | Istanbul half marathon
+I use Postgres for the database. -> user | database | Postgres
+I have a buyer for the house. -> user | has | buyer for the house
+I got a dog for my birthday. -> user | got | dog
+James lives in Oslo. -> James | lives_in | Oslo
+Barış likes künefe. -> Barış | likes | künefe
+Ayşe drinks rakı. -> Ayşe | drinks | rakı
 I live in Oslo. -> user | lives_in | Oslo
 I'm living in Cape Town now. -> user | lives_in | Cape Town
 We live in Ghent. -> user | lives_in | Ghent
@@ -221,6 +233,9 @@ I've been teaching my kids chess. -> user | teaches | chess
 """
 
 STATES_NOTHING = """
+We got an offer of 12 million for the house.
+Nobody works at Acme.
+Prices moved to Oslo.
 I drink far less coffee.
 I'm enjoying puzzles like this.
 I took the twins.

@@ -7,6 +7,10 @@ without an arrow state nothing.
 from __future__ import annotations
 
 STATES = """
+bu arada adım Deniz -> user | is_named | Deniz
+telefonum 555 0199 haberin olsun -> user | phone | 555 0199
+Mehmet Okur Bursa'da yaşıyor. -> Mehmet Okur | lives_in | Bursa
+Ece Gezer çay sever. -> Ece Gezer | likes | çay
 Trabzon'da yaşıyorum. -> user | lives_in | Trabzon
 Trabzon’da yaşıyorum. -> user | lives_in | Trabzon
 Artık Mersin'de yaşıyorum. -> user | lives_in | Mersin
@@ -140,6 +144,8 @@ Sanırım sunucunun portu 8443. -> sunucu | port | 8443
 """
 
 STATES_NOTHING = """
+Ev için 12 milyon teklif aldık.
+Hiçbirimiz et yemeyiz.
 Ailem geliyor.
 Arkadaşlarımla buluştum.
 Babamla telefonda konuştum.

@@ -37,14 +37,16 @@ _NOT_PAST: Final = frozenset(
 
 #: what a plan was given another day by, and what stands before that day
 _SHIFT: Final = re.compile(
-    r"\b(?:moved|postponed|pushed|rescheduled|delayed|shifted|bumped|changed|deferred)\b"
+    r"\b(?:moved|postponed|pushed|rescheduled|delayed|shifted|bumped|changed|deferred|brought|put"
+    r"|extended|adjourned)\b"
+    r"|\b(?:\w{2,}ed|slid|gone|went|got)(?: (?:back|forward|forwards|over|out|on|again))* to$"
 )
 _TO: Final = (" to", " until", " till", " for")
 _TURKISH_SHIFT: Final = re.compile(
     r"\b(?:aldi|alindi|ertele\w*[dt]i|kaydi|kaydir\w*[dt]i|cek(?:ti|ildi)|tasin?di|at(?:ti|ildi))"
     r"(?:m|k|lar|ler)?\b"
 )
-_DATIVE: Final = re.compile(r"[a-z]+'?y?[ae]\b")
+_DATIVE: Final = re.compile(r"(?:\d{1,2}\.? )?[a-z]+'?y?[ae]\b")
 #: characters of a date that tell its case
 _NEAR: Final = 16
 
@@ -80,7 +82,8 @@ def _is_moved_to(before: str, date: str, sentence: str, *, turkish: bool) -> boo
     """Whether a date is what something was moved to: "moved the wedding to October"."""
     if turkish:
         return bool(_DATIVE.match(date)) and bool(_TURKISH_SHIFT.search(sentence))
-    return before.rstrip().endswith(_TO) and bool(_SHIFT.search(before))
+    before = before.rstrip()
+    return before.endswith(_TO) and bool(_SHIFT.search(before))
 
 
 def _turkish(words: list[str]) -> Tense:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from spector.language.entities.extraction import WordVectors, entities_in, entities_of
 from spector.language.entities.head import EntityHead, load_head
-from spector.language.entities.rules import Mention, person_mentions, rule_mentions
+from spector.language.entities.rules import (
+    Mention,
+    is_first_name,
+    person_mentions,
+    rule_mentions,
+)
 from spector.language.entities.words import split_words
 
 __all__ = [
@@ -13,6 +18,7 @@ __all__ = [
     "WordVectors",
     "entities_in",
     "entities_of",
+    "is_first_name",
     "load_head",
     "person_mentions",
     "rule_mentions",

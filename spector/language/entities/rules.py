@@ -17,7 +17,7 @@ from spector.language.entities.words import Word, split_words
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["Mention", "person_mentions", "rule_mentions"]
+__all__ = ["Mention", "is_first_name", "person_mentions", "rule_mentions"]
 
 
 class Mention(NamedTuple):
@@ -63,6 +63,11 @@ _WORD_BEFORE_PLACE: Final = frozenset("in to from near around at visiting toward
 @lru_cache(maxsize=1)
 def _lexicon() -> dict[str, frozenset[str]]:
     return {key: frozenset(plain(text).split()) for key, text in LEXICON.items()}
+
+
+def is_first_name(folded: str) -> bool:
+    """Whether a folded word is a first name of the lists."""
+    return folded in _lexicon()["persons"]
 
 
 def person_mentions(text: str) -> Iterator[Mention]:

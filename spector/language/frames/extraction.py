@@ -19,6 +19,7 @@ from spector.language.frames.statement import (
     Modality,
     Statement,
 )
+from spector.language.frames.talk import without_talk
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
 from spector.language.frames.values import normal_value
 from spector.language.statements import ASSISTANTS, USERS, opening_of
@@ -72,7 +73,8 @@ def extract(
         first, second = speaker, ""
     second = listener or second
     turns = [] if speaker else _turns(text)
-    for sentence in sentences(text):
+    for said in sentences(text):
+        sentence = said._replace(words=without_talk(said.words))
         while turns and turns[0][0] <= sentence.start:
             _, first, second = turns.pop(0)
         kept: list[Statement] = []
@@ -123,7 +125,10 @@ def _drafts(sentence: Sentence, text: str, language: str | None) -> Iterator[Dra
         if found or language == "en" or is_english_sentence(sentence):
             yield from found
             return
-    yield from turkish_drafts(sentence, text)
+    found = list(turkish_drafts(sentence, text))
+    if not found and language is None:  # "Ayşe drinks rakı": names and things of the other one
+        found = list(english_drafts(sentence, text))
+    yield from found
 
 
 def _resolved(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from spector.language.entities import is_first_name
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
@@ -234,8 +235,16 @@ def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
     if subject.article in ("i", "we", "you"):
         return False
     last = words[subject.end - 1].text
+    if words[subject.first].capital and not subject.article and _agrees(words, subject.end):
+        return True  # "James lives": a plural does not
     return not ((last.endswith("s") and not last.endswith("ss")) or last in (
         "parents", "children", "people", "police"))
+
+
+def _agrees(words: Sequence[Word], at: int) -> bool:
+    """Whether a verb has the form of the third person singular and no other one."""
+    form = FORMS.get(words[at].text) if at < len(words) else None
+    return form is not None and form.names == {"third"}
 
 
 # -- frames ---------------------------------------------------------------------------------------
@@ -256,7 +265,7 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             yield from renewed(words, subject, group, text)
     yield from renewed(words, subject, group, text) if person else ()
     name = "" if person else subject_name(words, subject, text)
-    owned = person or is_person(words, subject) or _is_name(words, subject)
+    owned = person or is_person(words, subject) or _is_name(words, subject, group)
     span = (words[subject.start].start, words[subject.end - 1].end)
     given = given_to_me(words, subject, group, text)
     if given is not None:
@@ -375,7 +384,7 @@ def _is_ahead(words: Sequence[Word]) -> bool:
         for pair in pairwise(texts))
 
 
-def _is_name(words: Sequence[Word], subject: Phrase) -> bool:
+def _is_name(words: Sequence[Word], subject: Phrase, group: Group) -> bool:
     """A proper name, and not just the first word of a sentence in the plural or a gerund."""
     if subject.owner or subject.article:
         return False
@@ -384,6 +393,8 @@ def _is_name(words: Sequence[Word], subject: Phrase) -> bool:
         return False
     if subject.first == 0 and len(inside) == 1:
         only = inside[0].text
-        return not only.endswith(("ing", "s", "ly", "ed")) and only not in FORMS and (
+        alone = _agrees(words, group.start) or is_first_name(only)
+        return not only.endswith("ing" if alone else ("ing", "s", "ly", "ed")) and (
+            only not in FORMS) and (
             only not in _INTRODUCES | words_of.VAGUE | _NO_NAMES)
     return is_named(words, subject)

@@ -19,6 +19,7 @@ from spector.language.frames.english.phrases import (
     quote_at,
     text_of,
 )
+from spector.language.frames.english.slots import may_have
 from spector.language.frames.english.verbs import FORMS, VerbFrame
 from spector.language.frames.predicates import KIN, SLOTS, predicate_of
 from spector.language.frames.sentences import Word
@@ -42,6 +43,8 @@ _COMPLETED: Final = frozenset(
 )
 _NARROWED: Final = frozenset(("liked", "interest"))
 _NARROWS: Final = frozenset(("of", "about", "from"))
+#: what one takes "for the database" is the database; what one gets "for the house" is not
+_CHOICES: Final = frozenset("uses chose prefers set_up".split())
 _JOBS: Final = frozenset("job position role gig".split())
 _GETS: Final = frozenset("get have find take start begin accept land".split())
 #: may stand behind the last phrase of a list
@@ -91,7 +94,7 @@ def objects_at(
     if not phrases:
         return
     after = phrases[-1].end + (phrase.article == '"')
-    renamed = _as_slot(words, phrase, after, text)
+    renamed = _as_slot(words, phrase, frame, after, text)
     if renamed is not None:
         yield renamed
         return
@@ -356,7 +359,9 @@ def _slot_object(
     return None
 
 
-def _as_slot(words: Sequence[Word], phrase: Phrase, after: int, text: str) -> Draft | None:
+def _as_slot(
+    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, after: int, text: str
+) -> Draft | None:
     """"uses SQLite as its database": a value, and the slot that it has."""
     if after + 1 >= len(words) or words[after].text not in ("as", "for"):
         return None
@@ -373,6 +378,10 @@ def _as_slot(words: Sequence[Word], phrase: Phrase, after: int, text: str) -> Dr
     known = predicate in SLOTS
     if (words[after].text == "for" and not known) or (not own and not known):
         return None
+    if (words[after].text == "for" and frame.predicate not in _CHOICES) or not may_have(
+        words, phrase, predicate, text
+    ):
+        return None  # "an offer for the house"
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
     changed, added, replaced = trailing(words, end, text)

@@ -26,6 +26,9 @@ _DIRECTED: Final = frozenset(
     journey ride move return letter key invitation access subscription ticket tickets gateway
     pass""".split()
 )
+#: say when something was, and nothing of what it was
+_WHEN: Final = words_of.UNITS | words_of.TIMES | frozenset(
+    "christmas easter thanksgiving halloween ramadan eid bayram".split())
 _APOSTROPHES: Final = frozenset("'’")
 _QUOTES: Final = frozenset("\"“”«»")
 _LY: Final = frozenset(
@@ -179,7 +182,7 @@ def _behind_link(words: Sequence[Word], at: int, phrase: Phrase, subject: bool) 
         ):
             return 0  # "to stay motivated"
     inside = words[inner.first : end]
-    if any(word.text in words_of.UNITS or word.text in words_of.TIMES for word in inside) or (
+    if any(word.text in _WHEN or (word.text == "may" and word.capital) for word in inside) or (
         words[end - 1].text in words_of.VAGUE
     ) or (inside[0].kind == "number" and len(inside) == 1):
         return 0
@@ -240,8 +243,11 @@ def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:
     if word.kind in ("sign", "suffix"):
         return False
     text = word.text
-    if at > first and (text in words_of.NUMBERS or text in ("a", "half")):
+    if at > first and (text in words_of.NUMBERS or text == "a"):
         return False
+    if at > first and text == "half":  # "the Istanbul half marathon", no "half the time"
+        return at + 1 < len(words) and words[at + 1].text not in ("a", "past") and (
+            _is_noun(words, at + 1, at + 1, subject))
     if text in words_of.STOPS and not (text in ("now", "may") and word.capital and at > 0):
         return False
     if text.endswith("ly") and text not in _LY and not word.capital:

@@ -22,8 +22,8 @@ from spector.language.frames.statement import Place
 from spector.language.frames.values import is_date
 
 __all__ = [
-    "MONTHS", "Slot", "Value", "is_age", "is_person", "number_at", "slot_at", "subject_name",
-    "value_at",
+    "MONTHS", "Slot", "Value", "is_age", "is_person", "may_have", "number_at", "slot_at",
+    "subject_name", "value_at",
 ]
 
 #: say nothing about which slot is meant
@@ -285,6 +285,13 @@ def _fits(words: Sequence[Word], phrase: Phrase, slot: Slot, text: str) -> bool:
         return not (slot.predicate == "is" and phrase.article == "" and not _solid(words, phrase))
     return (bool(slot.subject or slot.owner) and phrase.article in ("a", "an", "the")
             and not slot.subject) or _solid(words, phrase)
+
+
+def may_have(words: Sequence[Word], phrase: Phrase, predicate: str, text: str) -> bool:
+    """Whether a phrase is a value of a slot that "as" names: no place, which stands behind "in"."""
+    slot = Slot(1, "", predicate, predicate in SLOTS, (0, 0))
+    checked = predicate in _CHECKS or predicate in ("deadline", "birthday", "start_time")
+    return predicate != "lives_in" and (not checked or _fits(words, phrase, slot, text))
 
 
 def _solid(words: Sequence[Word], phrase: Phrase) -> bool:

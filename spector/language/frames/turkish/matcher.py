@@ -145,6 +145,8 @@ def _thing(part: Sequence[Noun], text: str) -> Subject | None:
         at += 1
     if at + 2 >= len(part) or part[at].kind != "word" or part[at].text in tables.PRONOUNS:
         return None
+    if part[at].capital and part[at + 1].capital and not part[at + 1].suffix:
+        return None  # "Arda Turan": where a name ends is open
     end = at + 1
     if end + 2 < len(part) and part[end].text.endswith(("si", "su", "i", "u")) and (
         part[end].kind == "word" and not part[end].suffix

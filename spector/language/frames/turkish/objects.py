@@ -24,7 +24,12 @@ _LANGUAGES: Final = ("ca", "ce", "ça", "çe")
 _BOOKS: Final = frozenset("kitap roman gazete dergi yazi makale siir".split())
 _ADVERBIAL: Final[tuple[Case, ...]] = ("loc", "abl")
 _WEEKDAYS: Final = frozenset("pazartesi sali carsamba persembe cuma cumartesi pazar".split())
-_NOT_BOUGHT: Final = frozenset("haber karar nefes not ders duş izin mesaj e-posta kilo".split())
+_BIG: Final = frozenset("yuz bin milyon milyar".split())
+#: one gets them, and does not buy them
+_NOT_BOUGHT: Final = frozenset(
+    """haber karar nefes not ders duş dus izin mesaj e-posta kilo teklif kredi davet cevap yanit odul
+    maas burs zam onay randevu rapor egitim bilgi tepki tavsiye gorev sorumluluk hediye""".split()
+)
 
 
 class Item(NamedTuple):
@@ -161,6 +166,8 @@ def _first(part: Sequence[Noun], end: int, floor: int, noun: Noun) -> int:
     begin = first
     while begin > floor and first - begin < _MOST and not _is_border(part[begin - 1]):
         begin -= 1
+    if part[begin].text in _BIG and begin > floor and part[begin - 1].kind == "number":
+        return -1  # "300 bin teklif": an amount, and what it is of
     if part[begin].text == "bir" and begin < first:
         begin += 1
     if first - begin > _MOST - 1:

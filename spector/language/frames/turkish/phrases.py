@@ -124,7 +124,7 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
     end = at
     while end < len(part) and part[end].capital and not part[end].suffix and end - at < 3 and (
         part[end].kind == "word"
-    ) and not _has_case(part[end]):
+    ) and not _has_case(part[end], surname=end > at):
         end += 1
     if end > at and end < len(part) and part[at].text not in tables.PRONOUNS and (
         part[end - 1].text not in tables.PLACE_PARTS and not _is_kin_of_another(part[end - 1])
@@ -142,7 +142,10 @@ def _is_kin_of_another(noun: Noun) -> bool:
     return noun.text in tables.KIN_OF_OTHERS
 
 
-def _has_case(noun: Noun) -> bool:
-    """Whether a capitalised word has a case ending, and so is not a subject: "Ankarada"."""
+def _has_case(noun: Noun, *, surname: bool) -> bool:
+    """Whether a capitalised word has a case ending, and so is not a subject: "Ankarada".
+
+    Many surnames are verbs, "Mehmet Okur": behind a name they belong to it.
+    """
     return strip_case(noun.raw, "", "loc") is not None or strip_case(noun.raw, "", "abl") is not (
-        None) or plain(noun.raw) in tables.VERB_FORMS
+        None) or (not surname and plain(noun.raw) in tables.VERB_FORMS)
