@@ -7,6 +7,7 @@ without an arrow state nothing.
 from __future__ import annotations
 
 STATES = """
+We got an offer of 12 million for the house. -> user | got | offer of 12 million for the house
 my name is Dana btw -> user | is_named | Dana
 my port is 8080 thx -> user | port | 8080
 my cat is called Minnoş :) -> user's cat | is_named | Minnoş
@@ -233,7 +234,6 @@ I've been teaching my kids chess. -> user | teaches | chess
 """
 
 STATES_NOTHING = """
-We got an offer of 12 million for the house.
 Nobody works at Acme.
 Prices moved to Oslo.
 I drink far less coffee.

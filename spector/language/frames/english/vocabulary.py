@@ -62,7 +62,8 @@ ADVERBS: Final = frozenset(
 #: stand before the subject and change nothing
 INTRODUCTIONS: Final = frozenset(
     """yes yeah yep yup no nope nah well oh hey hi hello wow haha lol ok okay so and but also
-    actually now currently anyway anyways anyhow btw honestly today yesterday tonight recently lately finally
+    actually now currently anyway anyways anyhow btw honestly today yesterday tonight recently
+    lately finally
     luckily fortunately unfortunately sure thanks right great cool nice awesome hmm um uh yay ah aw
     aww correction update note fyi remember plus then still again because since sadly nowadays
     personally basically first second third lastly additionally furthermore moreover however

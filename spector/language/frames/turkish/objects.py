@@ -27,8 +27,8 @@ _WEEKDAYS: Final = frozenset("pazartesi sali carsamba persembe cuma cumartesi pa
 _BIG: Final = frozenset("yuz bin milyon milyar".split())
 #: one gets them, and does not buy them
 _NOT_BOUGHT: Final = frozenset(
-    """haber karar nefes not ders duş dus izin mesaj e-posta kilo teklif kredi davet cevap yanit odul
-    maas burs zam onay randevu rapor egitim bilgi tepki tavsiye gorev sorumluluk hediye""".split()
+    """haber karar nefes not ders duş dus izin mesaj e-posta kilo teklif kredi davet cevap yanit
+    odul maas burs zam onay randevu rapor egitim bilgi tepki tavsiye gorev sorumluluk""".split()
 )
 
 

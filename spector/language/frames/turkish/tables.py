@@ -201,8 +201,8 @@ CHANGES: Final = frozenset("artik simdi bundan itibariyla itibaren".split())
 CONJUNCTIONS: Final = frozenset("ve ama fakat ancak cunku oysa lakin yoksa hem ya veya".split())
 PRONOUNS: Final = frozenset(
     """o bu su onlar bunlar sunlar bunu onu sunu buna ona suna orada burada surada sey
-    seyi seyler her hersey herkes kimse biri birisi hicbiri hepsi bazilari hicbirimiz hepimiz ikimiz bazilarimiz
-    cogumuz birimiz kendi kendim
+    seyi seyler her hersey herkes kimse biri birisi hicbiri hepsi bazilari hicbirimiz
+    hepimiz ikimiz bazilarimiz cogumuz birimiz kendi kendim
     siz sen seni sizi beni bizi bana sana ne kim""".split()
 )
 QUESTIONS: Final = frozenset(
