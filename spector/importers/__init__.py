@@ -14,7 +14,7 @@ from __future__ import annotations
 from spector.importers.detect import FORMATS, READERS, detect_format
 from spector.importers.entries import Broken, Format, Found, LeftOut, Message, Options
 from spector.importers.importing import NOT_KEPT, Importing, ImportOptions, import_files
-from spector.importers.observing import observing
+from spector.importers.observing import observable, observing
 from spector.importers.places import Archive
 from spector.importers.reading import iter_messages
 from spector.importers.report import FileReport, ImportReport
@@ -40,5 +40,6 @@ __all__ = [
     "detect_format",
     "import_files",
     "iter_messages",
+    "observable",
     "observing",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -13,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spector.clock import zone_named
-from spector.errors import ImportFormatError, InvalidInputError, UnknownRecordError
+from spector.errors import ImportFormatError, InvalidInputError
 from spector.importers.detect import format_named
 from spector.importers.entries import Broken, Found, LeftOut, Message, Options
 from spector.importers.keys import Keys
-from spector.importers.lineage import Lineage
+from spector.importers.lineage import Foresight, Lineage
 from spector.importers.places import Place, place_of
 from spector.importers.reading import dated, iter_entries, sources_of
 from spector.importers.report import FileReport, ImportReport
@@ -118,6 +117,7 @@ class Importing:
     _units: list[_Unit] = field(default_factory=list)
     #: bytes of a text that the memory takes
     _most_bytes: int = 1 << 20
+    _foresight: Foresight | None = None
 
     @property
     def _zone(self) -> str | tzinfo | None:
@@ -131,17 +131,21 @@ class Importing:
 
     # -- the first pass ----------------------------------------------------------------------------
 
-    def check(self, memory: Memory, *, dry_run: bool = False) -> ImportReport:
+    def check(
+        self, memory: Memory, *, dry_run: bool = False, observes: bool = False
+    ) -> ImportReport:
         """Read every file to its end, and check each message as the memory will.
 
         Args:
-            dry_run: also look up which messages the memory has already.
+            dry_run: also look up which messages the memory has already, or has forgotten.
+            observes: its messages will be observed.
 
         Raises:
             ImportFormatError: a file that was named cannot be read, and bad ones are not skipped.
         """
         format_named(self.options.format)
         self.report.dry_run = dry_run
+        self._foresight = Foresight(memory, observes=observes) if dry_run else None
         if self._zone is not None:
             self.report.zone = zone_named(self._zone)
         self._most_bytes = memory._parts.config.max_text_bytes
@@ -153,10 +157,10 @@ class Importing:
                     raise
                 self._refuse(FileReport(name), error)
                 continue
-            self._check_place(place, memory)
+            self._check_place(place, memory, observes)
         return self.report
 
-    def _check_place(self, place: Place, memory: Memory) -> None:
+    def _check_place(self, place: Place, memory: Memory, observes: bool) -> None:
         for source, kind, context in sources_of(place, self.options.format):
             report = FileReport(source.label)
             try:
@@ -164,7 +168,7 @@ class Importing:
                     raise kind
                 report.format = kind
                 unit = _Unit(source, kind, context, report)
-                self._check_unit(unit, memory)
+                self._check_unit(unit, memory, observes)
             except ImportFormatError as error:
                 if place.is_one and not self.options.skip_bad:
                     raise
@@ -178,13 +182,14 @@ class Importing:
         report.error, report.hint = error.message, error.hint
         self.report.files.append(report)
 
-    def _check_unit(self, unit: _Unit, memory: Memory) -> None:
+    def _check_unit(self, unit: _Unit, memory: Memory, observes: bool) -> None:
+        foresight = self._foresight if observes or unit.kind != "spector" else None
         for number, (found, message) in enumerate(self._messages(unit, unit.report), 1):
             fields = message
             if unit.kind == "spector":  # the store compares models before it takes a vector
                 fields = {name: value for name, value in message.items() if name != "vector"}
             try:
-                memory._parts.writer.draft(fields, {})
+                draft = memory._parts.writer.draft(fields, {})
             except InvalidInputError as error:
                 where = f"message {number}" + (f" ({found.place})" if found.place else "")
                 said = unit.source.error(where, error.message, hint=error.hint)
@@ -195,7 +200,8 @@ class Importing:
                 continue
             unit.report.note(found, message)
             unit.messages += 1
-            self._foresee(unit, memory, message)
+            if foresight is not None:
+                unit.report.count([foresight.of(draft)])
         unit.report.messages = unit.messages
         if unit.kind == "spector":
             with _at_a_path(unit.source) as path:
@@ -203,18 +209,9 @@ class Importing:
                 memory._parts.exchange.check_lines(
                     path, change=lineage, limit=self.options.limit, timezone=self._zone,
                 )
-                if self.report.dry_run:
+                if self.report.dry_run and not observes:
                     unit.report.known = lineage.known
-        unit.report.stored = unit.messages - unit.report.known
-
-    def _foresee(self, unit: _Unit, memory: Memory, message: Message) -> None:
-        """Count a message that the memory has already."""
-        if not self.report.dry_run or unit.kind == "spector" or len(memory) == 0:
-            return
-        names = {name: message.get(name) for name in ("user_id", "agent_id")}
-        with contextlib.suppress(UnknownRecordError):
-            memory.get(key=message["key"], namespace=message["namespace"], **names)
-            unit.report.known += 1
+        unit.report.stored = unit.messages - unit.report.known - unit.report.forgotten
 
     def _messages(
         self, unit: _Unit, report: FileReport | None = None
@@ -289,7 +286,7 @@ class Importing:
         total = self.total
         done = 0
         for unit in self._units:
-            unit.report.stored = unit.report.known = 0
+            unit.report.stored = unit.report.known = unit.report.forgotten = 0
         for unit in self._units:
             if progress is not None:
                 progress(done, total)

@@ -1,26 +1,75 @@
-"""Memories of our own exports, by which a second import knows what the first one has stored.
+"""What a second import knows of the first one.
 
-A memory that had a key keeps it. One without a key is named by its id and time of recording in the
-store that it came from, and a store knows its own memories.
+Of our own exports, a memory that had a key keeps it. One without a key is named by its id and time
+of recording in the store that it came from, and a store knows its own memories.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from spector.errors import SpectorError
+from spector.errors import SpectorError, UnknownRecordError
 from spector.importers.keys import NAMESPACE
 
 if TYPE_CHECKING:
     from spector.memory import Memory
+    from spector.store.payloads import KeyPath
+    from spector.write.drafts import Draft
 
-__all__ = ["Lineage"]
+__all__ = ["Foresight", "Lineage", "observed_path"]
 
 Line = dict[str, Any]
 #: label of the namespace of these keys
 _NAMESPACE = (NAMESPACE, "spector")
+#: label that stands before the namespace of the key of a message that was observed
+_OBSERVED: Final = "observed"
+
+
+def observed_path(draft: Draft) -> KeyPath:
+    """The key that is marked when a message was observed."""
+    from spector.write.drafts import path_of_draft
+
+    path = path_of_draft(draft)
+    return path._replace(namespace=f"{_OBSERVED}/{path.namespace}")
+
+
+class Foresight:
+    """What messages will become, asked in the order in which they would be stored.
+
+    Args:
+        observes: they would be observed.
+    """
+
+    def __init__(self, memory: Memory, *, observes: bool = False) -> None:
+        self._memory = memory
+        self._observes = observes
+        self._asked: set[int] = set()
+
+    def of(self, draft: Draft) -> str:
+        """What a message will become: "new", "known" or "forgotten"."""
+        from spector.write.drafts import path_of_draft
+
+        if draft.key is None:
+            return "new"
+        path = observed_path(draft) if self._observes else path_of_draft(draft)
+        digest = hash(path)
+        if digest in self._asked:
+            return "known"
+        self._asked.add(digest)
+        if not self._observes and self._is_here(path):
+            return "known"
+        if not self._memory._parts.forgetter.marked([path])[0]:
+            return "new"
+        return "known" if self._observes else "forgotten"
+
+    def _is_here(self, path: KeyPath) -> bool:
+        try:
+            self._memory._parts.finder.by_key(path)
+        except UnknownRecordError:
+            return False
+        return True
 
 
 class Lineage:

@@ -7,50 +7,56 @@ these imports are apart from the keys of others: a file that was observed can be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.importers.entries import Message
 from spector.importers.importing import Storing
+from spector.importers.lineage import observed_path
 
 if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.store.payloads import KeyPath
 
-__all__ = ["observing"]
+__all__ = ["observable", "observing"]
 
-#: label that stands before the namespace of a key
-_OBSERVED = "observed"
+#: what observing decides by itself: what is known, where it is kept, and how it feels
+_DECIDED: Final = frozenset(("key", "namespace", "tier", "valence", "arousal"))
+
+
+def observable(message: Message) -> Message:
+    """A message of an import as ``observe`` takes it."""
+    return {name: value for name, value in message.items() if name not in _DECIDED}
 
 
 def observing(memory: Memory, observe: Callable[[list[dict[str, Any]]], None]) -> Storing:
     """What stores the messages of an import by observing those that were not observed before.
 
     Args:
-        observe: takes messages without keys.
+        observe: takes messages without keys and tiers.
     """
-    from spector.write.drafts import path_of_draft
-
     parts = memory._parts
 
     def path_of(message: Message) -> KeyPath | None:
         if message.get("key") is None:
             return None
         names = {name: message.get(name) for name in ("key", "namespace", "user_id", "agent_id")}
-        path = path_of_draft(parts.writer.draft({"text": message["text"], **names}, {}))
-        return path._replace(namespace=f"{_OBSERVED}/{path.namespace}")
+        return observed_path(parts.writer.draft({"text": message["text"], **names}, {}))
 
     def store(messages: list[Message]) -> list[str]:
         paths = [path_of(each) for each in messages]
-        asked = [path for path in paths if path is not None]
+        asked = list(dict.fromkeys(path for path in paths if path is not None))
         seen = {path for path, is_known in zip(asked, parts.forgetter.marked(asked), strict=True)
                 if is_known}  # fmt: skip
-        fresh = [each for each, path in zip(messages, paths, strict=True) if path not in seen]
+        outcomes, fresh = [], []
+        for message, path in zip(messages, paths, strict=True):
+            outcomes.append("known" if path in seen else "new")
+            if path not in seen:
+                fresh.append(observable(message))
+            if path is not None:
+                seen.add(path)  # the same message again, within this step
         if fresh:
-            observe([
-                {name: value for name, value in each.items() if name not in ("key", "namespace")}
-                for each in fresh
-            ])
-            parts.forgetter.mark([path for path in asked if path not in seen])
-        return ["known" if path in seen else "new" for path in paths]
+            observe(fresh)
+            parts.forgetter.mark(asked)
+        return outcomes
 
     return store

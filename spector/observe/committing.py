@@ -78,8 +78,12 @@ class Committer:
         for record_id, session in self.made.items():
             session.erase([record_id], ())
 
-    def step(self, job: Job) -> Done:
-        """Decide on one statement, and write what was decided."""
+    def step(self, job: Job, *, attaches: bool = True) -> Done:
+        """Decide on one statement, and write what was decided.
+
+        Args:
+            attaches: a memory of it gets what is attached to its message.
+        """
         unit = job.unit
         if job.analysis.message.event_ms is None:  # said now, so after what was stored before it
             now_ms = max(unit.incoming.event_ms, self._series.now_ms)
@@ -107,7 +111,7 @@ class Committer:
             done.unit = replace(done.unit, action="skip", rule="importance", relation=None)
             done.reason = "importance"
             return done
-        self._create(job, candidates, decision, done)
+        self._create(job, candidates, decision, done, attaches)
         return done
 
     # -- the gate ----------------------------------------------------------------------------------
@@ -163,7 +167,8 @@ class Committer:
     # -- writing -----------------------------------------------------------------------------------
 
     def _create(
-        self, job: Job, candidates: Sequence[Candidate], decision: Decision, done: Done
+        self, job: Job, candidates: Sequence[Candidate], decision: Decision, done: Done,
+        attaches: bool,
     ) -> None:
         series = self._series
         knowledge = {each.id for each in candidates if each.is_knowledge}
@@ -174,11 +179,13 @@ class Committer:
         ])
         record = series.store(
             job.ready, done.unit.importance.composite,
-            supersedes=self._ending((*gone, *heirs.pop(MESSAGE, ()))),
+            supersedes=self._ending((*gone, *heirs.pop(MESSAGE, ()))), attaches=attaches,
         )
         if utilities:
             record = series.change(record.id, _with_utility(max(utilities)))
         self._details(job, record, decision, done)
+        if attaches and job.ready.draft.attachment is not None:
+            series.complete(record)
         facts = () if job.analysis.quarantined else self._state(job, record, heirs)
         edges = () if job.analysis.quarantined else self._relate(job, record, candidates, decision)
         done.unit = replace(

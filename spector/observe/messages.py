@@ -29,7 +29,8 @@ DATA_SOURCES: Final[Mapping[str, str | None]] = {
 #: fields of ``remember`` that a message may bring along
 _FIELDS: Final = frozenset(
     """tags importance event_time valid_from valid_until metadata session_id agent_id user_id source
-    confidence pinned immutable unresolved category modality role aliases vector""".split()
+    confidence pinned immutable unresolved category modality role aliases vector
+    attachment""".split()
 )
 
 
@@ -152,6 +153,8 @@ def _own_fields(item: Mapping[str, Any]) -> tuple[dict[str, Any], ChatMessage]:
     own = {key: value for key, value in item.items() if key in _FIELDS and value is not None}
     if found.role is not None:
         own["role"] = found.role
+    if found.calls and found.texts:  # a call that says nothing is the text itself
+        own.setdefault("attachment", found.attached_calls())
     return own, found
 
 

@@ -64,6 +64,8 @@ class Work:
     session: SessionMemory | None
     jobs: list[Job] = field(default_factory=list)
     done: list[Done] = field(default_factory=list)
+    #: an earlier commit has kept what is attached to it
+    is_attached: bool = False
 
 
 class Observer:
@@ -260,6 +262,7 @@ class Observer:
                 try:
                     self._commit_tries([work], options)
                     done += work.done
+                    work.is_attached |= any(each.is_new for each in work.done)
                 except UpdateNeeded as needed:
                     done.append(self._update(job, needed, options))
             work.jobs, work.done = jobs, done
@@ -285,6 +288,7 @@ class Observer:
             "text": decision.merged,
             "importance": max(old.importance, done.unit.importance.composite),
             "tags": [*dict.fromkeys((*old.tags, *job.ready.draft.tags))] or None,
+            **_attached(job, old),
         }, Beside(lambda header: strengthened(reinforce, header, old), rows))  # fmt: skip
         done.unit = replace(done.unit, record=record, text=decision.merged)
         done.reason = "merged"
@@ -314,7 +318,10 @@ class Observer:
 
     def _take(self, work: Work, committer: Committer, options: Options) -> None:
         """One message: its statements, then what ties them, then what its session notes."""
-        work.done = [committer.step(job) for job in work.jobs]
+        work.done, is_attached = [], work.is_attached
+        for job in work.jobs:  # the first memory of a message has what is attached to it
+            work.done.append(committer.step(job, attaches=not is_attached))
+            is_attached |= work.done[-1].is_new
         made = [
             (job, done.unit.record) for job, done in zip(work.jobs, work.done, strict=True)
             if done.unit.record is not None
@@ -354,6 +361,12 @@ class Observer:
                 session.note_skipped(job.unit.text, done.unit.importance.composite)
         if ids:
             session.previous = tuple(ids)
+
+
+def _attached(job: Job, old: MemoryRecord) -> dict[str, Any]:
+    """What is attached to a message, for the memory that gets its words and has nothing yet."""
+    given = job.analysis.message.fields.get("attachment")
+    return {} if given is None or old.attachment_bytes is not None else {"attachment": given}
 
 
 def _span(unit: Unit, text: str) -> tuple[int, int]:

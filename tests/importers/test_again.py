@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -196,6 +197,54 @@ def test_what_was_observed_is_not_observed_again(tmp_path: Path, ours: bool) -> 
             assert whole.stored == 5, "an import of everything is another matter"
 
 
+def test_a_dry_run_foresees_what_is_known_forgotten_and_there_twice(tmp_path: Path) -> None:
+    said = ["My sister Ayşe works at Acme.", "I moved to Kars.", "My dog is called Fındık."]
+    path = tmp_path / "chat.jsonl"
+    lines = [json.dumps({"role": "user", "content": text, "id": n, "session_id": "s"})
+             for n, text in enumerate(said)]  # fmt: skip
+    path.write_text("\n".join([*lines, lines[0]]) + "\n")
+
+    def counts(report: ImportReport) -> tuple[int, int, int]:
+        return report.stored, report.known, report.total("forgotten")
+
+    with opened() as memory:
+        for wanted in ((3, 1, 0), (0, 4, 0)):
+            assert counts(import_files(memory, path, dry_run=True)) == wanted
+            assert counts(import_files(memory, path)) == wanted
+        memory.forget(next(each for each in memory if "Kars" in each.text))
+        assert counts(import_files(memory, path, dry_run=True)) == (0, 3, 1)
+        assert counts(import_files(memory, path)) == (0, 3, 1)
+
+        def observe(messages: list[dict[str, Any]]) -> None:
+            memory.observe_many(messages)
+
+        for wanted in ((3, 1, 0), (0, 4, 0)):
+            importing = Importing([("x", path)], ImportOptions())
+            assert counts(importing.check(memory, dry_run=True, observes=True)) == wanted
+            assert counts(importing.store(memory, storing=observing(memory, observe))) == wanted
+
+
+def test_every_field_of_a_message_can_be_observed(tmp_path: Path) -> None:
+    path = tmp_path / "origin.jsonl"
+    with opened() as memory:
+        memory.remember(
+            "My sister Ayşe works at Acme.", tier="semantic", valence=0.5, arousal=0.2, tags=["a"],
+            importance=0.8, metadata={"x": 1}, aliases=["Ayşe's job"], attachment=b"card",
+            user_id="u", confidence=0.9, category="fact", key="k", pinned=True,
+        )
+        memory.export(path)
+    with opened() as memory:
+        importing = Importing([("x", path)], ImportOptions())
+        importing.check(memory, observes=True)
+
+        def observe(messages: list[dict[str, Any]]) -> None:
+            memory.observe_many(messages)
+
+        assert importing.store(memory, storing=observing(memory, observe)).stored == 1
+        assert any(each.text.startswith("My sister Ayşe") for each in memory)
+
+
+#: says when the store is open, how far the import is, and that it has ended
 IMPORT = """
 import sys
 import spector
@@ -205,33 +254,33 @@ from tests.fakes import FakeEmbedder
 
 with spector.open(sys.argv[1], embedder=FakeEmbedder(dim=16)) as memory:
     print("open", flush=True)
-    import_files(memory, Path(sys.argv[2]))
+    import_files(memory, Path(sys.argv[2]), progress=lambda done, _: print(done, flush=True))
 """
 
 
-def _run(store: Path, file: Path, seconds: float | None) -> bool:
-    """Import in another process; whether it ended by itself."""
+def _run(store: Path, file: Path, steps: int | None = None, seconds: float = 0.0) -> bool:
+    """Import in another process; whether it ended by itself.
+
+    Args:
+        steps: it is killed after so many reports of its progress; never if None.
+        seconds: and so much later.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", IMPORT, str(store), str(file)], stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[2],
     )
     assert process.stdout is not None
-    process.stdout.readline()
-    if seconds is not None:
+    if steps is not None:
+        for _ in range(1 + steps):
+            process.stdout.readline()
         time.sleep(seconds)
         process.kill()
+    process.stdout.read()
     process.stdout.close()
     return process.wait() == 0
 
 
-@pytest.mark.parametrize(("count", "kills"), [
-    pytest.param(300, 2, id="some"), pytest.param(2000, 50, id="all", marks=pytest.mark.slow)
-])  # fmt: skip
-def test_killed_at_random_moments_and_run_again_equals_an_import_in_one_go(
-    tmp_path: Path, count: int, kills: int
-) -> None:
-    rng = random.Random(seed(34))
-    path = tmp_path / "log.jsonl"
+def _log(path: Path, count: int) -> Path:
     with path.open("w") as file:
         for n in range(count):
             entry: dict[str, Any] = {
@@ -241,22 +290,35 @@ def test_killed_at_random_moments_and_run_again_equals_an_import_in_one_go(
             if n % 2:
                 entry["id"] = f"m{n}"
             file.write(json.dumps(entry) + "\n")
-    begun = time.monotonic()
-    assert _run(tmp_path / "whole", path, None)
-    lasts = time.monotonic() - begun
-    with opened(tmp_path / "whole") as memory:
+    return path
+
+
+@pytest.mark.parametrize(("count", "kills", "group"), [
+    pytest.param(300, 1, 0, id="some"),
+    *(pytest.param(2000, 10, n, id=f"all{n}", marks=pytest.mark.slow) for n in range(5)),
+])  # fmt: skip
+def test_killed_at_random_moments_and_run_again_equals_an_import_in_one_go(
+    tmp_path: Path, count: int, kills: int, group: int
+) -> None:
+    rng = random.Random(seed(34) + group)
+    path = _log(tmp_path / "log.jsonl", count)
+    with opened() as memory:
+        import_files(memory, path)
         wanted = essence(memory)
     assert wanted.total() == count
     parts = 0
     for n in range(kills):
         store = tmp_path / f"killed{n}"
-        for _ in range(rng.randrange(1, 4)):
-            _run(store, path, rng.random() * lasts * 0.8)
+        for _ in range(rng.randrange(1, 4) if kills > 1 else 1):
+            # while the file is checked, or within a step
+            steps = rng.choice([0, rng.randrange(count // 64 + 1)])
+            _run(store, path, steps, rng.random() * (0.05 if steps else 0.5))
         with opened(store) as memory:
             parts += 0 < len(memory) < count
             assert essence(memory) <= wanted, "a part of it, and nothing else"
-        assert _run(store, path, None)
+        assert _run(store, path)
         with opened(store) as memory:
             assert essence(memory) == wanted
             assert memory.check().ok
+        shutil.rmtree(store)
     assert parts or kills < 10

@@ -22,6 +22,7 @@ from spector.store.catalog import Row, link_tags, newer_than
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record
 from spector.store.files import Bytes
+from spector.store.payloads import put_attachments, put_entries
 from spector.store.sqlite import TransactionReads
 from spector.tiers import unknown
 from spector.write import supersede
@@ -86,18 +87,22 @@ class Series:
 
     def store(
         self, ready: Ready, importance: float | None = None, *,
-        supersedes: tuple[int, ...] = (), layer: str | None = "episodes",
+        supersedes: tuple[int, ...] = (), layer: str | None = "episodes", attaches: bool = True,
     ) -> MemoryRecord:
         """Store a memory, which ends the validity of what it supersedes.
 
         Args:
             supersedes: in place of what its draft says.
+            attaches: what is attached to its draft is kept with it.
         """
         draft, parts = ready.draft, self._parts
         if supersedes:
             draft = copy.copy(draft)
             draft.supersedes = supersedes
             draft.tags = (*draft.tags, *link_tags(supersedes))
+        if draft.attachment is not None and not attaches:
+            draft = copy.copy(draft)
+            draft.attachment = None
         tier = parts.router[draft.tier]
         weight = importance_of(parts, draft) if importance is None else importance
         ids = self._writer.claim_ids(self._tx, 1, self.now_ms)
@@ -115,6 +120,7 @@ class Series:
             self._unwritten[record.id] = record
         else:
             append_batch(self._tx, [tier], batch, ids, encoded, self.now_ms)
+            self._attach(record, draft)
         self._images[record.id] = encoded.images[0]
         self.touched.update((record.id, *draft.supersedes))
         if layer is not None:
@@ -122,6 +128,21 @@ class Series:
         self.drafts.append(draft)
         self.has_changed = True
         return record
+
+    def _attach(self, record: MemoryRecord, draft: Draft) -> None:
+        """Keep what is attached to a draft with its memory."""
+        if draft.attachment is None:
+            return
+        put_entries(self._tx.connection, [{
+            "id": record.id, "user_id": record.user_id or "", "agent_id": record.agent_id or "",
+            "namespace": "", "revision": 1, "attached_bytes": draft.attached_bytes,
+        }])  # fmt: skip
+        put_attachments(self._tx.connection, {record.id: draft.attachment})
+
+    def complete(self, record: MemoryRecord) -> None:
+        """Fill in what stands beside a memory that this commit has stored."""
+        if not self._dry_run:
+            self._parts.finder.complete(self._store, [record])
 
     def put(self, changes: Changes, made: Mapping[int, int] | None = None) -> tuple[int, ...]:
         """Write rows of knowledge; the ids of the items that they make.

@@ -68,12 +68,12 @@ code is 1. --dry-run ends with the same exit code."""
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
-    refuse_working(args)
+    refuse_working(args, observes=args.observe)
     tally = Tally() if args.observe else None
     with contextlib.ExitStack() as stack:
         importing = importing_of(args, stack)
         with probe(args) as memory:
-            importing.check(memory, dry_run=args.dry_run)
+            importing.check(memory, dry_run=args.dry_run, observes=args.observe)
         if not args.dry_run and importing.total:
             _store(args, console, importing, tally)
     refused = say_refused(importing, console)

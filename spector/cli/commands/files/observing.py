@@ -12,7 +12,6 @@ from spector.cli.commands.files.reading import (
     probe,
     refuse_working,
     say_refused,
-    without_key,
 )
 from spector.cli.commands.files.tally import Tally
 from spector.cli.options import (
@@ -25,6 +24,7 @@ from spector.cli.options import (
     open_store,
 )
 from spector.cli.output import Console, clean
+from spector.importers import observable
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -63,7 +63,7 @@ has changed replaces what was so before, what is repeated strengthens what is kn
 
 
 def run_observe(args: argparse.Namespace, console: Console) -> int:
-    refuse_working(args)
+    refuse_working(args, observes=True)
     tally = Tally()
     with contextlib.ExitStack() as stack:
         importing = importing_of(args, stack)
@@ -95,7 +95,7 @@ def _observe(
     args: argparse.Namespace, console: Console, memory: Memory, messages: list[dict[str, Any]],
     tally: Tally,
 ) -> list[str]:
-    messages = [without_key(each) for each in messages]
+    messages = [observable(each) for each in messages]
     results = memory.observe_many(messages, timezone=args.timezone, dry_run=args.dry_run)
     tally.add(results)
     if args.explain:

@@ -20,8 +20,7 @@ from spector.importers import FORMATS, NOT_KEPT, Importing, ImportOptions
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused",
-           "without_key"]  # fmt: skip
+__all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused"]
 
 #: refused files and entries that are listed
 _MOST_LISTED = 100
@@ -50,8 +49,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_working(args: argparse.Namespace) -> None:
-    """Refuse the tier that ends with the command.
+def refuse_working(args: argparse.Namespace, *, observes: bool = False) -> None:
+    """Refuse the tier that ends with the command, and any where observing decides.
 
     Raises:
         InvalidInputError: it was asked for.
@@ -60,6 +59,10 @@ def refuse_working(args: argparse.Namespace) -> None:
         raise InvalidInputError(
             "the working tier is kept in memory only, so it would be gone when this command ends",
             hint="choose episodic, semantic or procedural",
+        )
+    if observes and args.tier is not None:
+        raise InvalidInputError(
+            "observing decides itself in which tier it keeps what", hint="leave --tier out"
         )
 
 
@@ -82,11 +85,6 @@ def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any
         if getattr(args, name):
             message[name] = getattr(args, name)
     return {**message, **scopes(args)}
-
-
-def without_key(message: dict[str, Any]) -> dict[str, Any]:
-    """A message for observing, which decides by itself what is known."""
-    return {name: value for name, value in message.items() if name not in ("key", "namespace")}
 
 
 def _readable(name: str, stack: contextlib.ExitStack) -> Path:
