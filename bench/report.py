@@ -20,6 +20,7 @@ PAGE: Final = REPO / "docs" / "performance.md"
 GROUPS: Final = {
     "scan": "Scan, beside a streaming read of the same bytes",
     "recall": "Recall",
+    "lists": "Keys, pages and counts",
     "write": "Writing",
     "open": "Import and open",
     "size": "Size",

@@ -14,6 +14,9 @@ from bench.measure import settle
 
 #: records made ready outside the timed part before each call of remember_many
 BUILD_BATCH: Final = 50_000
+#: of stores whose memories have keys: each of so many users has an equal share
+USERS: Final = 100
+NAMESPACE: Final = ("bench", "documents")
 
 
 def open_store(path: Path, dim: int, **options: Any) -> Any:
@@ -41,21 +44,35 @@ class Stores:
 
     root: Path
     corpus: Corpus
-    _built: dict[int, Built] = field(default_factory=dict)
+    _built: dict[tuple[int, bool], Built] = field(default_factory=dict)
 
-    def get(self, records: int) -> Built:
-        if records not in self._built:
-            self._built[records] = build(self.root / f"store-{records}", self.corpus, records)
-        return self._built[records]
+    def get(self, records: int, *, named: bool = False) -> Built:
+        """``named``: every memory has a key, and one of `USERS`."""
+        if (records, named) not in self._built:
+            path = self.root / f"{'named' if named else 'store'}-{records}"
+            self._built[records, named] = build(path, self.corpus, records, named=named)
+        return self._built[records, named]
 
 
-def build(path: Path, corpus: Corpus, records: int) -> Built:
+def key_of(i: int) -> dict[str, Any]:
+    """The key of record i, and whose it is."""
+    return {"key": f"doc-{i:07d}", "namespace": NAMESPACE, "user_id": user_of(i)}
+
+
+def user_of(i: int) -> str:
+    """The user of record i: neighbours in time have different ones, a tag has records of all."""
+    return f"user-{(i * 61 + i // USERS) % USERS:02d}"
+
+
+def build(path: Path, corpus: Corpus, records: int, *, named: bool = False) -> Built:
     """Append ``records`` records with given vectors, relaxed; generating them is not timed."""
     seconds = []
     memory = open_store(path, corpus.dim)
     try:
         for start, stop in batches(records, BUILD_BATCH):
             batch = corpus.records(start, stop, records)
+            if named:
+                batch = [{**each, **key_of(i)} for i, each in enumerate(batch, start)]
             settle()
             begin = time.perf_counter()
             memory.remember_many(batch)
