@@ -61,7 +61,9 @@ _PAGES: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = {
     "keys": ("of the keys of 1 %", lambda i: {
         "key_prefix": "doc-00", "namespace": NAMESPACE, "user_id": user_of(i),
     }, None),
-    "where": ("with a metadata filter that one memory passes", lambda i: {"where": {"turn": i}}, None),
+    "where": (
+        "with a metadata filter that one memory passes", lambda i: {"where": {"turn": i}}, None,
+    ),
 }  # fmt: skip
 
 
@@ -99,7 +101,9 @@ _COUNTS: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = 
         "of a tag that all have and a user of 1 %",
         lambda i: {"tags": ["chat"], "user_id": user_of(i)}, None,
     ),
-    "where": ("with a metadata filter that one memory passes", lambda i: {"where": {"turn": i}}, None),
+    "where": (
+        "with a metadata filter that one memory passes", lambda i: {"where": {"turn": i}}, None,
+    ),
 }  # fmt: skip
 
 

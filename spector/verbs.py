@@ -163,10 +163,10 @@ class Verbs(Faceted):
         chosen = self._parts.listing.select(selection, "count")
         if chosen.is_everything:
             return len(self._parts.keeper)
-        if chosen.only_tag is not None:
-            return self._parts.keeper.count_tagged(chosen.only_tag)
-        stores = self._parts.listing.stores(chosen)
-        return self._parts.keeper.count(*self._parts.listing.condition(chosen), stores)
+        listing = self._parts.listing
+        return self._parts.keeper.count(
+            *listing.condition(chosen, beside_ways=True), listing.stores(chosen), chosen.ways
+        )
 
     @verb
     def users(self) -> list[UserSummary]:

@@ -137,7 +137,8 @@ class Listing:
                 of a minute ago is enough then: many users are forgotten one after the other.
             page: which part of them; without a proof, which takes longer than a page.
         """
-        condition, trusted_s = self.condition(chosen, moment_ms)
+        led = page.is_part and damaged is None
+        condition, trusted_s = self.condition(chosen, moment_ms, beside_ways=led)
         if page.is_part:
             trusted_s = None
         if proven and trusted_s is None:
@@ -146,7 +147,7 @@ class Listing:
         walks = [
             walk(store, finder.tier_name, condition.sql, condition.params, damaged,
                  trusted_s=trusted_s, scope=scope, after=page.after, most=page.limit,
-                 newest_first=page.newest_first)
+                 newest_first=page.newest_first, ways=chosen.ways if led else ())
             for store in self.stores(chosen)
         ]
         found: Iterator[tuple[MemoryRecord, Bytes]]
@@ -186,13 +187,21 @@ class Listing:
         return out
 
     def condition(
-        self, chosen: Selection, moment_ms: int | None = None
+        self, chosen: Selection, moment_ms: int | None = None, *, beside_ways: bool = False
     ) -> tuple[SqlFilter, float | None]:
-        """What rows must satisfy, and the greatest age of a proof that none is hidden (`walk`)."""
+        """What rows must satisfy, and the greatest age of a proof that none is hidden (`walk`).
+
+        ``beside_ways``: besides the tags and labels of `Selection.ways`.
+        """
         tiers = None if chosen.tiers is None else self._router.select(chosen.tiers)
         codes = None if tiers is None else [tier.code for tier in tiers]
-        exact = chosen.exact(now_ms=moment_ms, replaced=moment_ms is not None)
-        found = chosen.with_times(exact, codes)
+        rest, led = chosen, beside_ways and bool(chosen.ways)
+        if led:
+            rest = chosen.beside_ways()
+        exact = rest.exact(
+            now_ms=moment_ms, replaced=moment_ms is not None, whole_store=not led
+        )
+        found = rest.with_times(exact, codes)
         if chosen.keys is not None:
             found = self._with_keys(found, *chosen.keys)
         return found, None if chosen.is_indexed else 0.0

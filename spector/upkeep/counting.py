@@ -16,8 +16,10 @@ from spector.records import ErasureReceipt, UserSummary
 from spector.store.catalog import (
     Scope,
     SqlFilter,
+    Way,
     count_by_tier,
     count_by_user,
+    count_by_ways,
     count_records,
     members,
     outermost_users,
@@ -37,9 +39,13 @@ _FLAGS_AT: Final = MUTABLE_OFFSET
 _OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
 
 
-def count_of(store: Store, condition: SqlFilter, *, trusted_s: float | None) -> int:
+def count_of(
+    store: Store, condition: SqlFilter, *, trusted_s: float | None, ways: Sequence[Way] = ()
+) -> int:
     """Count the memories that satisfy a condition; ``trusted_s`` as in ``walk``."""
     _prove(store, trusted_s)
+    if ways:
+        return count_by_ways(store.catalog, ways, condition)
     return count_records(store.catalog, condition)
 
 

@@ -27,7 +27,7 @@ from spector.records import (
     UserSummary,
 )
 from spector.store.backup import copy_store
-from spector.store.catalog import Scope, SqlFilter, count_tagged
+from spector.store.catalog import Scope, SqlFilter, Way
 from spector.store.core import Store
 from spector.store.erasure import Needles, due_of
 from spector.store.integrity import check_settled
@@ -169,18 +169,18 @@ class Keeper:
             return expired_by_tier(db, self._clock.now_ms())
 
     def count(
-        self, condition: SqlFilter, trusted_s: float | None, stores: Sequence[Store]
+        self, condition: SqlFilter, trusted_s: float | None, stores: Sequence[Store],
+        ways: Sequence[Way] = (),
     ) -> int:
-        """How many memories of stores satisfy a condition; ``trusted_s`` as in ``walk``."""
-        return sum(count_of(store, condition, trusted_s=trusted_s) for store in stores)
+        """How many memories of stores satisfy a condition; ``trusted_s`` as in ``walk``.
 
-    def count_tagged(self, tag: str) -> int:
-        """How many memories have a tag."""
-        stores = self._router.stores()
-        for store in stores:
-            store.ensure_usable()
-            store.view()  # a reader follows the writer here
-        return sum(count_tagged(store.catalog, tag) for store in stores)
+        Args:
+            ways: tags and labels that they have as well.
+        """
+        return sum(
+            count_of(store, condition, trusted_s=trusted_s, ways=ways) for store in stores
+        )
+
 
     def users(self, trusted_s: float) -> list[UserSummary]:
         """Every user that a memory is of, by id."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import parse_range, several
+from spector.arguments import SCOPES, parse_range, several
 from spector.config import AssociationConfig
 from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
@@ -30,6 +30,7 @@ from spector.store.catalog import (
     SUPERSEDED_SQL,
     Scope,
     SqlFilter,
+    Way,
     compile_where,
 )
 
@@ -147,11 +148,17 @@ class Selection:
         return self == EVERYTHING
 
     @property
-    def only_tag(self) -> str | None:
-        """The tag of a selection by one tag and nothing else."""
-        if len(self.tags) != 1 or self != Selection(tags=self.tags):
-            return None
-        return self.tags[0]
+    def ways(self) -> tuple[Way, ...]:
+        """The tags and labels that every answer has, for which the catalog has an index."""
+        labels = [(name, getattr(self, name)) for name in SCOPES]
+        return (
+            *(Way(name, value) for name, value in labels if value is not None),
+            *(Way("tag", tag) for tag in self.tags),
+        )
+
+    def beside_ways(self) -> Selection:
+        """What is left of it without them."""
+        return replace(self, tags=(), user_id=None, agent_id=None, session_id=None)
 
     @property
     def only_user(self) -> str | None:

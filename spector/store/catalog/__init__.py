@@ -45,8 +45,8 @@ from spector.store.catalog.queries import (
     compile_where,
     count_by_tier,
     count_by_user,
+    count_by_ways,
     count_records,
-    count_tagged,
     has_ended,
     has_windows,
     join_reserved_tags,
@@ -104,6 +104,7 @@ from spector.store.catalog.schema import (
     read_meta,
 )
 from spector.store.catalog.wal import LOG_NAME, Log
+from spector.store.catalog.ways import Way
 
 __all__ = [
     "ANYBODY",
@@ -141,14 +142,15 @@ __all__ = [
     "SegmentRow",
     "SqlFilter",
     "StoredRow",
+    "Way",
     "add_seals",
     "bloom",
     "clear_journal",
     "compile_where",
     "count_by_tier",
     "count_by_user",
+    "count_by_ways",
     "count_records",
-    "count_tagged",
     "decode_row",
     "delete_journal_of",
     "delete_meta",

@@ -34,6 +34,7 @@ from spector.store.catalog.schema import (
     create_tables,
     read_meta,
 )
+from spector.store.catalog.ways import Way, led_by
 from spector.store.payloads import Ends, holds_ends
 from spector.store.sqlite import Database, refuse_foreign_code, typed_sql_errors
 
@@ -197,29 +198,36 @@ class Catalog(Database):
 
     def select(
         self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1,
-        descending: bool = False,
+        descending: bool = False, ways: Sequence[Way] = (),
     ) -> list[tuple[Any, ...]]:
         """Rows that satisfy a condition and follow an id, in the order of ids, for `decode_row`.
 
         A memory whose text is missing is included without it; `decode_row` reports the damage.
+
+        Args:
+            ways: tags and labels that they have as well.
         """
         follows, order = ("<", "DESC") if descending else (">", "ASC")
         alive, now = self.ends.alive()
         with self.reading() as connection:
+            led = led_by(connection, ways)
+            tables = f" FROM {led.source} LEFT JOIN content ON content.id = record.id"
+            start = self._row_sql.replace(FROM, tables)
             return connection.execute(
-                f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE record.id {follows} ? AND ({sql})"
-                f"{alive} ORDER BY record.id {order} LIMIT ?",
-                (after, *params, *now, limit),
+                f"{start} WHERE {led.id} {follows} ? AND {led.sql} AND ({sql})"
+                f"{alive} ORDER BY {led.id} {order} LIMIT ?",
+                (after, *led.params, *params, *now, limit),
             ).fetchall()
 
     def pages(
         self, sql: str, params: Sequence[Any], size: int, *, after: int | None = None,
-        descending: bool = False, astray: bool = False,
+        descending: bool = False, astray: bool = False, ways: Sequence[Way] = (),
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The same rows in pages, each read when it is requested.
 
         Args:
             after: the id that they follow; None for all.
+            ways: as for ``select``; not with ``astray``.
             astray: keys may be damaged, so the last key of a page may not lead to the next page.
                 All pages are then read at one moment, which holds the log until the end.
 
@@ -243,7 +251,9 @@ class Catalog(Database):
             return
         if after is None:
             after = _LAST_ID if descending else -1
-        while page := self.select(sql, params, after=after, limit=size, descending=descending):
+        while page := self.select(
+            sql, params, after=after, limit=size, descending=descending, ways=ways
+        ):
             last = page[-1][0]
             if last >= after if descending else last <= after:
                 raise self.order_error(last)

@@ -16,6 +16,7 @@ from spector.store.catalog import (
     ANYBODY,
     Row,
     Scope,
+    Way,
     decode_row,
     has_ended,
     is_sealed,
@@ -50,7 +51,7 @@ def walk(
     scope: Scope = ANYBODY,
     after: int | None = None,
     most: int | None = None,
-    newest_first: bool = False,
+    newest_first: bool = False, ways: Sequence[Way] = (),
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
     """(record, its (stride,) u8 bytes) of every row that satisfies a condition, in order of ids.
 
@@ -65,7 +66,7 @@ def walk(
             skips the proof.
         scope: memories that are looked up one by one must still be in it, as by the condition.
         after: the id that they follow; None for all. most: so many are wanted at first.
-        newest_first: by descending ids.
+        newest_first: by descending ids. ways: tags and labels of them, without ``damaged``.
 
     Raises:
         PartitionCorruptError, CatalogCorruptError: a memory is not what was written.
@@ -78,7 +79,7 @@ def walk(
     astray = damaged is not None and not store.catalog.in_memory
     size = _BATCH if most is None else min(most, _BATCH)
     pages = store.catalog.pages(
-        sql, params, size, after=after, descending=newest_first, astray=astray
+        sql, params, size, after=after, descending=newest_first, astray=astray, ways=ways
     )
     shown = set[int]()
     last: int | None = None

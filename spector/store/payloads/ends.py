@@ -35,13 +35,21 @@ class Ends:
 
     def alive(self, table: str = "record") -> tuple[str, tuple[int, ...]]:
         """SQL to add to a condition over a table with ids, and its values; mostly nothing."""
-        if not self.are_there() or self.now_ms is None or getattr(self._thread, "shows", False):
+        ended_ms = self.ended_ms
+        if ended_ms is None:
             return "", ()
         sql = (
             f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id"
             " AND entry.expires_ms <= ?)"
         )
-        return sql, (self.now_ms(),)
+        return sql, (ended_ms,)
+
+    @property
+    def ended_ms(self) -> int | None:
+        """Until when an end hides a memory; None where no memory has an end, or all are read."""
+        if not self.are_there() or self.now_ms is None or getattr(self._thread, "shows", False):
+            return None
+        return self.now_ms()
 
     @contextmanager
     def shown(self) -> Iterator[None]:

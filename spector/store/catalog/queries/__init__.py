@@ -5,8 +5,8 @@ from __future__ import annotations
 from spector.store.catalog.queries.counts import (
     count_by_tier,
     count_by_user,
+    count_by_ways,
     count_records,
-    count_tagged,
     outermost_users,
     strengths_of,
 )
@@ -57,8 +57,8 @@ __all__ = [
     "compile_where",
     "count_by_tier",
     "count_by_user",
+    "count_by_ways",
     "count_records",
-    "count_tagged",
     "has_ended",
     "has_windows",
     "join_reserved_tags",

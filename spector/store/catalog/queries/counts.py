@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.queries.filters import SqlFilter
+from spector.store.catalog.ways import Way, count_led
 
 __all__ = [
-    "count_by_tier", "count_by_user", "count_records", "count_tagged", "outermost_users",
+    "count_by_tier", "count_by_user", "count_by_ways", "count_records", "outermost_users",
     "strengths_of",
 ]
 
@@ -17,18 +19,14 @@ _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
 
 def count_records(catalog: Catalog, condition: SqlFilter) -> int:
     """How many memories satisfy a condition."""
-    alive, now = catalog.ends.alive()
-    with catalog.reading() as db:
-        sql = f"SELECT count(*){_FROM} WHERE ({condition.sql}){alive}"
-        return int(db.execute(sql, (*condition.params, *now)).fetchone()[0])
+    return count_by_ways(catalog, (), condition)
 
 
-def count_tagged(catalog: Catalog, tag: str) -> int:
-    """How many memories have a tag: the index has each once, and no other."""
-    alive, now = catalog.ends.alive("record_tag")
+def count_by_ways(catalog: Catalog, ways: Sequence[Way], condition: SqlFilter) -> int:
+    """How many memories have some tags and labels, and satisfy a condition, too."""
+    ended_ms = catalog.ends.ended_ms
     with catalog.reading() as db:
-        sql = f"SELECT count(*) FROM record_tag WHERE tag = ?{alive}"
-        return int(db.execute(sql, (tag, *now)).fetchone()[0])
+        return count_led(db, ways, condition.sql, condition.params, ended_ms)
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
