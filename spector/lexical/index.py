@@ -61,7 +61,7 @@ _NO_SEAL: Final = -1
 
 @dataclass(slots=True)
 class _FollowedPartition:
-    """A partition as of the last ``follow``. ``skew``: live memories that had no text."""
+    """A partition as of the last ``follow``. ``skew``: live memories that have no row."""
 
     extent: Extent
     rows: int
@@ -286,14 +286,20 @@ class WordIndex:
         return bool(columns["seal"][row] == known.seal)
 
     def _add(self, texts: Iterable[MemoryText]) -> None:
-        """Add rows for memories; a known memory is replaced, or moved if it has not changed."""
-        pending = iter(texts)
+        """Add rows for memories with a text; a known one is replaced, or moved if it is the same.
+        """
+        pending = filter(self._is_indexed, texts)
         while batch := list(islice(pending, _BATCH)):
             batch.sort(key=lambda text: text.id)
             if len(self._columns):
                 batch = self._without_moved(batch)
             if batch:
                 self._append(batch)
+
+    def _is_indexed(self, text: MemoryText) -> bool:
+        if text.has_no_text and (state := self._followed.get(text.segment_id)) is not None:
+            state.skew += 1
+        return not text.has_no_text
 
     def _without_moved(self, batch: list[MemoryText]) -> list[MemoryText]:
         wanted = np.array([text.id for text in batch], np.int64)

@@ -46,7 +46,7 @@ class TextSource(Protocol):
         """Memories in slots ``first`` to ``stop - 1`` of a partition."""
 
     def known(self, segment_id: int) -> Iterable[SlotEntry]:
-        """All memories of a partition."""
+        """All memories of a partition that are indexed."""
 
 
 def slot_ranges(slots: list[int]) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ class MemoryText(NamedTuple):
 
     ``seal`` changes when any other field does; None if unknown. ``speaker`` is the name in the
     metadata, else the ``role``. ``text`` does not start with that name. ``aliases`` are names that
-    the memory is found by.
+    the memory is found by. A memory that ``has_no_text`` is not indexed.
     """
 
     id: int
@@ -26,3 +26,4 @@ class MemoryText(NamedTuple):
     role: str | None = None
     source: str | None = None
     aliases: tuple[str, ...] = ()
+    has_no_text: bool = False

@@ -24,6 +24,7 @@ import numpy as np
 from spector.errors import CatalogCorruptError, StoreError
 from spector.language.statements import MemoryText, speaker_in, words_of
 from spector.language.words import fingerprint
+from spector.layout import Flag
 from spector.lexical import Extent, IndexImage, SlotEntry, WordIndex, WordView
 from spector.records import aliases_in
 from spector.store.core import Store, View
@@ -36,7 +37,7 @@ __all__ = ["Words", "aliases_of", "speaker_of"]
 _TEXTS: Final = (
     "SELECT record.id, segment_id, slot, event_ms, CAST(session_id AS BLOB),"
     " CAST(agent_id AS BLOB), CAST(user_id AS BLOB), CAST(text AS BLOB), CAST(role AS BLOB),"
-    " CAST(metadata AS BLOB), CAST(source AS BLOB), {seal}"
+    " CAST(metadata AS BLOB), CAST(source AS BLOB), mutable, {seal}"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
 #: texts that a save analyses at most to have them in the files
@@ -184,7 +185,8 @@ class _Source:
             found = self._known("", segment_id)
         return [
             SlotEntry(record_id, slot, seal if _is_seal(seal) else None)
-            for record_id, slot, seal in found if _is_place(slot)
+            for record_id, slot, seal, mutable in found
+            if _is_place(slot) and not _has_no_text(mutable)
         ]
 
     def _known(self, sealed_by: str, segment_id: int) -> list[tuple[Any, ...]]:
@@ -192,7 +194,7 @@ class _Source:
             seal = self._seal_of(connection) if sealed_by else "NULL"
             join = "JOIN content ON content.id = record.id" if sealed_by else ""
             return connection.execute(
-                f"SELECT record.id, slot, {seal} FROM record {join} WHERE segment_id = ?",
+                f"SELECT record.id, slot, {seal}, mutable FROM record {join} WHERE segment_id = ?",
                 (segment_id,),
             ).fetchall()
 
@@ -218,7 +220,7 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
 
     Recall verifies what it shows, so it shows neither.
     """
-    record_id, segment_id, slot, event_ms, *written, seal = row
+    record_id, segment_id, slot, event_ms, *written, mutable, seal = row
     if not (_is_place(segment_id) and _is_place(slot) and type(event_ms) is int):
         return None
     try:
@@ -234,7 +236,13 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     return MemoryText(
         record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
         seal if _is_seal(seal) else None, role, source, aliases_of(metadata),
+        _has_no_text(mutable),
     )
+
+
+def _has_no_text(mutable: object) -> bool:
+    """Whether a memory's mutable half says that it has no text: it opens with the flags."""
+    return type(mutable) is bytes and bool(int.from_bytes(mutable[:2], "little") & Flag.NO_TEXT)
 
 
 def _decoded(raw: object) -> str | None:
