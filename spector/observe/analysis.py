@@ -35,6 +35,8 @@ from spector.observe.jobs import Analysis, Unit
 from spector.observe.messages import Message
 from spector.observe.models import FormedByModel, Models
 from spector.observe.resolving import (
+    after_turn,
+    is_reply,
     moved_back,
     resolved,
     says_who,
@@ -106,7 +108,8 @@ class Analyst:
         force: bool, single_valued: Collection[str], statements: Sequence[Statement] | None,
     ) -> Analysis:
         known = referents or Referents()
-        out = Analysis(message=message, event_ms=event_ms, referents=known)
+        out = Analysis(message=message, event_ms=event_ms, referents=known,
+                       is_reply=is_reply(known, message))  # fmt: skip
         passes = force or message.is_call
         stopped = None if passes else self._filter(message.text, is_echo=is_echo)
         if stopped == "prompt_injection" and self._config.on_injection == "quarantine":
@@ -114,7 +117,7 @@ class Analyst:
         if stopped is not None:
             out.filter, out.kind = stopped, kind_of_filter(stopped)
             if referents is not None and stopped not in _SILENT:
-                out.referents = known.after(message.text, speaker=message.speaker)
+                out.referents = after_turn(known, message)
             return out
         self._describe(out, single_valued, statements)
         if out.filter is None or passes:
@@ -123,7 +126,7 @@ class Analyst:
                 statements = self._stated(out, single_valued)
             out.units = self._units(out, known, single_valued, statements)
         if referents is not None:
-            out.referents = known.after(message.text, speaker=message.speaker)
+            out.referents = after_turn(known, message)
         return out
 
     def name(self, analyses: Sequence[Analysis]) -> None:

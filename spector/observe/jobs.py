@@ -69,6 +69,8 @@ class Analysis:
     is_hedged: bool = False
     #: a user asks that it be remembered, or says how to answer
     is_asked: bool = False
+    #: someone else has asked just before
+    is_reply: bool = False
     quarantined: bool = False
     units: list[Unit] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)

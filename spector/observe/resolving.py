@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from spector.knowledge.reading import Reading, ToName
-from spector.language.formation import in_place_of
+from spector.language.formation import Referents, in_place_of
 from spector.language.frames import Statement
 from spector.language.observing import parts_of
 from spector.language.statements import USERS
@@ -19,6 +19,8 @@ from spector.observe.messages import Message
 from spector.records import Reference
 
 __all__ = [
+    "after_turn",
+    "is_reply",
     "moved_back",
     "resolved",
     "says_who",
@@ -46,6 +48,22 @@ def speaker_key(message: Message) -> str:
     """The one who speaks, as names are compared; "" for the user himself."""
     name = plain(message.speaker or message.role or "").strip()
     return "" if name in USERS else name
+
+
+def after_turn(known: Referents, message: Message) -> Referents:
+    """Who was named, and who waits for an answer, once a message has been said."""
+    speaker = speaker_key(message)
+    waits = known.asked_by == speaker or any(
+        each.kind == "asks" for each in parts_of(message.text)
+    )
+    return known.after(
+        message.text, speaker=message.speaker, asked_by=speaker if waits else None
+    )
+
+
+def is_reply(known: Referents, message: Message) -> bool:
+    """Whether a message comes right after a question of someone else."""
+    return known.asked_by is not None and known.asked_by != speaker_key(message)
 
 
 def says_who(reading: Reading) -> bool:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from spector.knowledge import KnowledgeReader, is_single_valued
 from spector.language.frames import extract
+from spector.language.observing import only_likes
 from spector.language.statements import find_instruction
-from spector.layout import Flag
+from spector.layout import Category, Flag
 from spector.search import Words
-from spector.sleep.night import Mask, Night, Rows, has_flag
+from spector.sleep.night import Mask, Night, Rows, has_flag, texts_of
 
-__all__ = ["AT_REST", "IDENTITY", "Protection"]
+__all__ = ["AT_REST", "IDENTITY", "Protection", "guessed_preferences"]
 
 #: what is out of recall, and neither fades nor grows
 AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
@@ -39,12 +40,15 @@ class Protection:
         self._living = set(rows["id"][night.is_active(rows)].tolist())
         self.spared: dict[str, int] = {}
 
-    def of_headers(self, rows: Rows, *, floors: bool, use: bool) -> Mask:
+    def of_headers(
+        self, rows: Rows, *, floors: bool, use: bool, guesses: Collection[int] = ()
+    ) -> Mask:
         """Which memories may be forgotten, as far as their headers tell.
 
         Args:
             floors: ask whether they are younger than the floor of their category.
             use: ask whether they are used more than the average.
+            guesses: memories whose category says nothing, and which have the floor of "other".
         """
         night = self._night
         free = np.ones(len(rows), bool)
@@ -57,6 +61,8 @@ class Protection:
         ]
         if floors:
             floor = night.by_category(night.sleep.category_floors_days, rows)
+            guessed = np.isin(rows["id"], np.array(sorted(guesses), np.int64))
+            floor[guessed] = float(night.sleep.category_floors_days["other"])
             tests.append(("floor of its category", night.age_days(rows) < floor))
         if use:
             mean = np.array([self._mean_use.get(each, 0.0) for each in rows["user"].tolist()])
@@ -93,6 +99,22 @@ class Protection:
     def _count(self, name: str, count: int) -> None:
         if count:
             self.spared[name] = self.spared.get(name, 0) + count
+
+
+def guessed_preferences(
+    night: Night, rows: Rows, reader: KnowledgeReader
+) -> set[int]:
+    """Observed memories that were taken for a preference and only like what they speak of.
+
+    A budget that kept them all would have room for little else.
+    """
+    ids = rows["id"][rows["category"] == int(Category.PREFERENCE)].tolist()
+    observed = {
+        each for each, known in reader.payloads(ids, "observed").items()
+        if known["write_source"] == "observer" and known["kind"] == "preference"
+    }
+    words = texts_of(night, sorted(observed))
+    return {each for each in observed if each in words and only_likes(words[each].text)}
 
 
 def _mean_use(night: Night, rows: Rows) -> dict[int, float]:

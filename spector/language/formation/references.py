@@ -55,15 +55,22 @@ _OTHER: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Referents:
-    """Who was named in the last turns of a conversation. Immutable."""
+    """Who was named in the last turns of a conversation, and who asked last. Immutable.
+
+    Attributes:
+        asked_by: who has asked something that no one else has spoken after.
+    """
 
     turns: tuple[Turn, ...] = ()
+    asked_by: str | None = None
 
-    def after(self, text: str, *, speaker: str | None = None) -> Referents:
+    def after(
+        self, text: str, *, speaker: str | None = None, asked_by: str | None = None
+    ) -> Referents:
         """With one more turn; only the last eight are kept."""
         kept = text[-_MOST_CHARS:]
         turn = Turn(kept, _named(speaker), tuple(mentioned(kept)))
-        return Referents((*self.turns, turn)[-_MOST_TURNS:])
+        return Referents((*self.turns, turn)[-_MOST_TURNS:], asked_by)
 
     def references(
         self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None

@@ -7,6 +7,7 @@ from spector.language.observing.density import density_of, substance_of
 from spector.language.observing.filters import FILTERS, filter_of, kind_of_filter
 from spector.language.observing.injection import is_injection
 from spector.language.observing.keeping import keep_scores
+from spector.language.observing.liking import only_likes
 from spector.language.observing.sentences import Part, asks_to_keep, parts_of
 from spector.language.observing.signals import alarm_of, is_hedged
 
@@ -24,6 +25,7 @@ __all__ = [
     "is_injection",
     "keep_scores",
     "kind_of_filter",
+    "only_likes",
     "parts_of",
     "substance_of",
 ]

@@ -1,4 +1,4 @@
-"""What of many memories is worth keeping: what they say, what only they say, who said it."""
+"""What of many memories is worth keeping: what they say, what only they say, who was asked."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ _RARE: Final = 2
 #: what such a word adds to the substance of a text
 _OF_RARE: Final = 2.0
 #: substance at which a text has half of what substance can give
-_HALF: Final = 8.0
+_HALF: Final = 16.0
 _OF_TEXT, _OF_IMPORTANCE = 0.6, 0.4
 #: what an answer is worth less than what a user said: as much as its text can be worth
 _OF_ANSWER: Final = 0.6
+#: what a reply to a question of someone else is worth more: what one wanted to know is asked again
+_OF_REPLY: Final = 0.1
 #: characters that are read
 _MOST: Final = 4000
 
 
 def keep_scores(
-    texts: Sequence[str], importance: Sequence[float], answers: Collection[int] = ()
+    texts: Sequence[str], importance: Sequence[float], answers: Collection[int] = (), *,
+    replies: Collection[int] = (),
 ) -> list[float]:
-    """How much each of many memories is worth keeping, -0.6 to 1.
+    """How much each of many memories is worth keeping, -0.6 to 1.1.
 
     Six parts are what it says, with the words that at most one other of them has; four are its
     importance. Texts have no bound from which they are equal, or all of a conversation would be.
@@ -35,6 +38,7 @@ def keep_scores(
 
     Args:
         answers: places of texts that no user said.
+        replies: places of texts that someone else had asked for.
     """
     words = [
         frozenset(each for each in analyse(text[:_MOST]).words if not is_stop(each))
@@ -48,4 +52,6 @@ def keep_scores(
         out.append(_OF_TEXT * value / (value + _HALF) + _OF_IMPORTANCE * weight)
     for each in answers:
         out[each] -= _OF_ANSWER
+    for each in replies:
+        out[each] += _OF_REPLY
     return out

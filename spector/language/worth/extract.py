@@ -20,6 +20,23 @@ _END: Final = re.compile(
     re.IGNORECASE,
 )
 _MOST: Final = 400
+#: after these a text goes on: no end of a sentence
+_OPEN_ENDS: Final = " ,;:-–—"
+_ENDED: Final = re.compile(
+    r"[.!?…。！？][\"'”’)\]]*$|[^\w\s,;:\-–—\"'”’)\]%$€₺]$"
+)
+
+
+def joined(sentences: Sequence[str]) -> str:
+    """Sentences one after another; where one has no end mark, a full stop tells it from the next.
+    """
+    return " ".join([*map(_ended, sentences[:-1]), *sentences[-1:]])
+
+
+def _ended(sentence: str) -> str:
+    if _ENDED.search(sentence):
+        return sentence
+    return f"{sentence.rstrip(_OPEN_ENDS)}."
 
 
 def sentences_of(text: str) -> list[str]:
@@ -56,6 +73,6 @@ def extract_of(
     order = sorted(range(len(sentences)), key=lambda n: (-worth(sentences[n]), n))
     chosen: list[int] = []
     for n in order:
-        if cost(" ".join(sentences[at] for at in sorted([*chosen, n]))) <= most:
+        if cost(joined([sentences[at] for at in sorted([*chosen, n])])) <= most:
             chosen.append(n)
-    return " ".join(sentences[n] for n in sorted(chosen))
+    return joined([sentences[n] for n in sorted(chosen)])

@@ -13,7 +13,7 @@ from spector.language.statements import ASSISTANTS
 from spector.layout import Category
 from spector.search import Words
 from spector.sleep.night import Night, Rows, Units, texts_of
-from spector.sleep.protection import Protection
+from spector.sleep.protection import Protection, guessed_preferences
 from spector.sleep.retiring import retiring
 
 __all__ = ["forget"]
@@ -41,7 +41,7 @@ def forget(night: Night, cursor: int) -> Units:
         free = protection.of_headers(dull, floors=True, use=True)
         dull = dull[free]
         texts = texts_of(night, dull["id"].tolist())
-        dull = _ordered(dull, texts)
+        dull = _ordered(dull, texts, reader)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
         dull = dull[~np.isin(dull["id"], np.array(sorted(kept), np.int64))]
         over = _over_budget(night, active, dull, protection, reader)
@@ -153,13 +153,14 @@ def _least_worth(
     night: Night, mine: Rows, excess: int, protection: Protection, reader: KnowledgeReader
 ) -> Rows:
     """As many memories as are too many, those that say least first, protected ones left out."""
-    free = mine[protection.of_headers(mine, floors=True, use=True)]
+    guesses = guessed_preferences(night, mine, reader)
+    free = mine[protection.of_headers(mine, floors=True, use=True, guesses=guesses)]
     if night.sleep.capacity_active and night.sleep.order == "v9":
         order = np.lexsort((free["id"], night.retention(free), free["utility"]))
         ordered, texts = free[order], None
     else:
         texts = texts_of(night, free["id"].tolist())
-        ordered = _worst_first(free, texts, excess)
+        ordered = _worst_first(free, texts, excess, reader)
     chosen: list[NDArray[np.void]] = []
     count = at = 0
     while count < excess and at < len(ordered):
@@ -174,25 +175,29 @@ def _least_worth(
     return np.concatenate(chosen) if chosen else mine[:0]
 
 
-def _worst_first(rows: Rows, texts: Mapping[int, Words], count: int) -> Rows:
+def _worst_first(
+    rows: Rows, texts: Mapping[int, Words], count: int, reader: KnowledgeReader
+) -> Rows:
     """Memories by what they are worth; of very many only the short ones are read with care."""
     most = _CAREFUL + _TIMES_CAREFUL * count
     if len(rows) <= most:
-        return _ordered(rows, texts)
+        return _ordered(rows, texts, reader)
     lengths = np.array([
         len(texts[each].text) if each in texts else 0 for each in rows["id"].tolist()
     ])
     rows = rows[np.lexsort((rows["id"], lengths))]
-    return np.concatenate([_ordered(rows[:most], texts), rows[most:]])
+    return np.concatenate([_ordered(rows[:most], texts, reader), rows[most:]])
 
 
-def _ordered(rows: Rows, texts: Mapping[int, Words]) -> Rows:
+def _ordered(rows: Rows, texts: Mapping[int, Words], reader: KnowledgeReader) -> Rows:
     """Memories by what they are worth, the least first; of equal ones the older first."""
     known = np.array([each in texts for each in rows["id"].tolist()], bool)
     worth = np.ones(len(rows))
-    said = [texts[each] for each in rows["id"][known].tolist()]
+    ids = rows["id"][known].tolist()
+    said, observed = [texts[each] for each in ids], reader.payloads(ids, "observed")
     worth[known] = keep_scores(
         [each.text for each in said], rows["importance"][known].tolist(),
         [n for n, each in enumerate(said) if (each.role or "").casefold() in _ANSWER],
+        replies=[n for n, each in enumerate(ids) if observed.get(each, {}).get("reply")],
     )
     return rows[np.lexsort((rows["id"], rows["event_ms"], worth))]

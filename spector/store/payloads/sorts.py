@@ -156,6 +156,7 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("notes", _notes, [], words=True),
         Field("raw", _text, words=True),
         Field("foresight_until_ms", _moment),
+        Field("reply", _flag, False),
     ),
 }
 
