@@ -16,6 +16,7 @@ from spector.messages import counted, shown
 
 __all__ = [
     "MESSAGE_KEYS", "ChatMessage", "ToolCalls", "as_message", "chat_message", "is_item", "role_of",
+    "unwrapped",
 ]
 
 #: keys of chat models' messages that say nothing of what is kept
@@ -277,7 +278,7 @@ def chat_message(item: Mapping[str, Any]) -> ChatMessage:
         InvalidTextError: its content is neither a text nor parts.
         InvalidInputError: its calls are no list.
     """
-    item = _unwrapped(item)
+    item = unwrapped(item)
     found = ChatMessage(role_of(item), _text_or_nothing(item.get("name")))
     kind = item.get("type")
     if is_item(item):
@@ -334,7 +335,7 @@ def as_message(item: Any) -> Any:
     return {key: value for key, value in made.items() if value is not None}
 
 
-def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
+def unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """The message within the wrappings of LangChain."""
     inner = item.get("kwargs") if item.get("lc") is not None else item.get("data")
     if isinstance(inner, Mapping) and "content" in inner and "content" not in item:

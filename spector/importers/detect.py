@@ -38,6 +38,28 @@ _FOREIGN: Final = (
 )  # fmt: skip
 
 
+#: beginnings of files that are no texts -> what they are, and what to do
+_BINARY: Final = (
+    (b"PK\x03\x04", "a zip archive that is damaged", "download or export it again"),
+    (b"\x1f\x8b", "packed with gzip", "unpack it, and name the file in it"),
+    (b"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip", "unpack it, and name the folder"),
+    (b"Rar!", "a RAR archive", "unpack it, and name the folder"),
+    (b"SQLite format 3\x00", "a database of SQLite", "export its messages as JSON lines"),
+    (b"\x89PNG", "a picture", "name a file of messages"),
+    (b"\xff\xd8\xff", "a picture", "name a file of messages"),
+    (b"\xd0\xcf\x11\xe0", "a document of an office program", "save its text in a file"),
+)  # fmt: skip
+#: keys of the first object of files that are known and not read, what they are, and what to do
+_UNREAD: Final = (
+    (("ID", "Contents"), "it is of Discord's own data package, which has only what you wrote",
+     "export channels with DiscordChatExporter as JSON"),
+    (("core_memory", "messages"), "it is an agent of Letta", "export its messages as JSON lines"),
+    (("agents", "blocks"), "it is an agent of Letta", "export its messages as JSON lines"),
+    (("participants", "thread_path"), "it is a chat of Facebook or Instagram, whose export breaks"
+     " letters", 'repair its texts, and write {"role", "content", "timestamp"} for each message'),
+)  # fmt: skip
+
+
 def format_named(name: str) -> Format:
     """The format of a name; of "auto", that of plain text.
 
@@ -106,6 +128,9 @@ def format_of(source: SourceFile) -> str:
         ImportFormatError: no format is recognized, or the file is empty or binary.
     """
     head = head_of(source)
+    for keys, what, hint in _UNREAD:
+        if head.has(*keys):
+            raise source.error("", what, hint=hint)
     for each in _ALL:
         if each.recognizes(head):
             return each.name
@@ -114,10 +139,10 @@ def format_of(source: SourceFile) -> str:
             "", f"a file that ends in {source.suffix or 'nothing'} may be anything",
             hint="choose the format with --format, for instance --format text",
         )
-    keys = ", ".join(sorted(map(str, head.first))[:6]) or "none"
+    names = ", ".join(sorted(map(str, head.first))[:6]) or "none"
     raise source.error(
         "entry 1",
-        f"unknown JSON layout (keys: {keys[:200]})",
+        f"unknown JSON layout (keys: {names[:200]})",
         hint='give each message "role" and "content", or choose the format with --format',
     )
 
@@ -129,6 +154,11 @@ def head_of(source: SourceFile) -> Head:
         ImportFormatError: it is empty, binary, broken JSON, or of a kind that is known and not
             read.
     """
+    with source.open_bytes() as raw:
+        signs = raw.read(16)
+    for sign, what, hint in _BINARY:
+        if signs.startswith(sign):
+            raise source.error("", f"it is {what}", hint=hint)
     with source.open_text() as stream:
         text = stream.read(_HEAD_CHARS)
     if "\0" in text:

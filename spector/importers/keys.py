@@ -2,7 +2,8 @@
 
 A message is named by the source, its conversation and the id that its maker gave it. Without an id
 it is named by its conversation or file, its speaker, time and text, and its number among those that
-are equal.
+are equal. Of messages that share an id, those with other words than the first one are named by
+these, too.
 """
 
 from __future__ import annotations
@@ -31,13 +32,19 @@ class Keys:
         self._file = "/".join((*source.folders, source.name))
         #: digest of a message without an id -> how many there were
         self._equal: dict[bytes, int] = {}
+        #: digest of an id -> that of the text that came with it first
+        self._texts: dict[bytes, int] = {}
 
     def of(self, found: Found) -> str:
         """The key of the next message."""
         message = found.message
         conversation = found.conversation or message.get("session_id") or self._file
         if found.own_id:
-            return _digest(["id", conversation, found.own_id]).hex()[:_DIGITS]
+            digest = _digest(["id", conversation, found.own_id])
+            text = hash(message["text"])
+            if self._texts.setdefault(digest, text) != text:  # two messages with the same id
+                digest = _digest(["id", conversation, found.own_id, message["text"]])
+            return digest.hex()[:_DIGITS]
         moment = None if found.borrowed else found.written or message.get("event_time")
         plain = ["text", conversation, _speaker(message), _iso(moment), message["text"]]
         digest = _digest(plain)

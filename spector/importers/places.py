@@ -53,8 +53,11 @@ class Place:
         if source.suffix in ENDINGS:
             self.files.append(source)
         else:
-            ending = source.suffix or "without an ending"
-            self.others[ending] = self.others.get(ending, 0) + 1
+            self.count(source.suffix or "without an ending")
+
+    def count(self, ending: str) -> None:
+        """Count a file that is not read."""
+        self.others[ending] = self.others.get(ending, 0) + 1
 
     def named(self, name: str) -> SourceFile | None:
         """The file of a name nearest to the top."""
@@ -109,9 +112,12 @@ def place_of(path: Path, name: str | None = None) -> Place:
 def _fill_from_folder(place: Place) -> None:
     root = place.path.resolve()
     count = 0
+    links: list[SourceFile] = []
     for at, folders, names in os.walk(root):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         inner = Path(at).relative_to(root).parts
+        for _ in filter(os.path.islink, (os.path.join(at, each) for each in folders)):
+            place.count("link to a folder")
         for each in sorted(names):
             if each.startswith("."):
                 continue
@@ -121,11 +127,26 @@ def _fill_from_folder(place: Place) -> None:
             file = Path(at) / each
             label = os.path.join(place.name, *inner, each)
             if file.is_symlink() and not file.resolve().is_relative_to(root):
-                place.others["link out of the folder"] = (
-                    place.others.get("link out of the folder", 0) + 1
-                )
+                place.count("link out of the folder")
             elif file.is_file():
-                place.add(SourceFile(file, label, folders=inner, is_alone=False))
+                source = SourceFile(file, label, folders=inner, is_alone=False)
+                if file.is_symlink():
+                    links.append(source)
+                else:
+                    place.add(source)
+    _add_links(place, links)
+
+
+def _add_links(place: Place, links: list[SourceFile]) -> None:
+    """Add links to files that are not read otherwise, as those of a folder that is hidden."""
+    seen = {each.path for each in place.files}
+    for each in links:
+        target = each.path.resolve()
+        if target in seen:
+            place.count("link within the folder")
+        else:
+            seen.add(target)
+            place.add(each)
 
 
 def _fill_from_archive(place: Place, source: SourceFile) -> None:

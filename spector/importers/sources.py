@@ -54,8 +54,12 @@ class SourceFile:
 
     @property
     def name(self) -> str:
-        """The name of the file, without its folders."""
-        return PurePosixPath(self.member).name if self.member else self.path.name
+        """The name of the file, without its folders, as it can be stored."""
+        inner = self.member.replace("\\", "/")
+        name = PurePosixPath(inner).name if inner else self.path.name
+        if name.isprintable():
+            return name
+        return "".join(each if each.isprintable() else " " for each in name).strip() or "file"
 
     @property
     def suffix(self) -> str:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
-__all__ = ["as_text", "cut_text", "is_blank", "text_of_parts"]
+__all__ = [
+    "as_text", "cut_text", "instructs", "is_blank", "role_of_person", "text_of_parts",
+]
+
+#: roles whose messages instruct a model
+_INSTRUCTING: Final = frozenset(("system", "developer"))
+_COMMON: Final = frozenset((None, "user", "assistant", "tool"))
 
 #: categories of characters that are not seen, and letters that look like nothing
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Zs", "Zl", "Zp", "Mn", "Me"))
@@ -35,6 +42,30 @@ def is_blank(text: str) -> bool:
         each.isspace() or unicodedata.category(each) in _UNSEEN or each in _FILLERS
         for each in text
     )
+
+
+def instructs(role: object) -> bool:
+    """Whether messages of a role instruct a model; those of a file never do."""
+    if role in _COMMON or not isinstance(role, str):
+        return False
+    from spector.language.words import plain
+
+    return plain(role.strip()) in _INSTRUCTING
+
+
+@lru_cache(4096)
+def role_of_person(name: str) -> tuple[str, str]:
+    """The role of what a person says, and how he is named.
+
+    The name is the role, unless it would give him the trust of one: anyone may call himself "user".
+    """
+    from spector.language.statements import ASSISTANTS, USERS
+    from spector.language.words import plain
+
+    bare = plain(name).strip()
+    if bare in USERS or bare in ASSISTANTS or instructs(name):
+        return "person", f'"{name}"'
+    return name, name
 
 
 def cut_text(text: str, most_bytes: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from spector.clock import MAX_MS, MIN_MS, from_ms, to_ms
@@ -25,9 +26,21 @@ TIME_KEYS: Final = (
 _SURE: Final = frozenset(("timestamp", "created_at", "create_time", "time", "date"))
 #: numbers from here on are milliseconds, microseconds, nanoseconds; 1e11 s is the year 5138
 _UNITS: Final = ((1e17, 1e-6), (1e14, 1e-3), (1e11, 1.0))
-#: smaller numbers under an unsure name count something else; 1973
+#: smaller numbers count something else, as the seconds of a film do; 1973
 _LEAST_S: Final = 1e8
-_NUMBER: Final = re.compile(r"\s*-?\d{9,19}(?:\.\d{1,9})?\s*")
+_NUMBER: Final = re.compile(r"\s*-?\d{1,19}(?:\.\d{1,9})?\s*")
+#: what programs write for a time that they do not know
+_ZERO: Final = re.compile(r"\s*(?:0001-01-01|1970-01-01)T00:00:00(?:\.0{1,9})?(?:Z|\+00:00)\s*")
+#: signs of a zone that ISO 8601 does not have, behind a time
+_ZONE_NAME: Final = re.compile(r"(?<=\d)(?: ?(?:UTC|GMT|z)|(?: ?([+-]\d\d:?\d\d)) (?:UTC|GMT))$")
+_REGION: Final = re.compile(r"\[[A-Za-z_]+(?:/[\w+-]+)*\]$")
+#: "Fri, 03 May 2024 10:00:00 GMT", as mails and servers write it
+_OF_MAIL: Final = re.compile(
+    r"\s*(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?"
+    r" (?:GMT|UTC|[+-]\d{4})\s*"
+)
+#: of objects that databases write: their only time
+_OF_DATABASES: Final = ("$date", "$numberLong", "seconds", "_seconds")
 
 
 def parse_time(
@@ -36,6 +49,8 @@ def parse_time(
 ) -> datetime | None:
     """UTC datetime from an ISO 8601 string, or from seconds or milliseconds since 1970.
 
+    None for what stands for no time: nothing, zero, and numbers too small to be one.
+
     A day without a time is its first moment, or with ``is_end`` the first one after it.
 
     Raises:
@@ -43,6 +58,9 @@ def parse_time(
     """
     if value is None or value == "":
         return None
+    if isinstance(value, dict):
+        value = next((value[key] for key in _OF_DATABASES if key in value), value)
+        value = value.get("$numberLong", value) if isinstance(value, dict) else value
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise source.error(
             place,
@@ -52,8 +70,12 @@ def parse_time(
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, str):
-        return _parse_iso_time(value, source, place, options, name, is_end)
+        return None if _ZERO.fullmatch(value) else _parse_iso_time(
+            _as_iso(value), source, place, options, name, is_end
+        )
     size = abs(value)
+    if size < _LEAST_S:
+        return None
     ms = value * next((factor for least, factor in _UNITS if size >= least), 1000)
     if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
         raise source.error(
@@ -87,9 +109,7 @@ def _time_or_none(
     """
     if isinstance(value, str) and not value[:1].isdigit():
         return None
-    if not isinstance(value, (int, float, str)) or (
-        not isinstance(value, str) and value < _LEAST_S
-    ):
+    if isinstance(value, (int, float)) and value < _LEAST_S:
         return None
     try:
         return parse_time(value, source, place, options, name="time")
@@ -109,6 +129,17 @@ def in_zone(local: datetime, options: Options) -> datetime:
             options.zoneless += 1
         local = local.replace(tzinfo=options.zone or UTC)
     return from_ms(to_ms(local))
+
+
+def _as_iso(text: str) -> str:
+    """A time as ISO 8601 writes it, where its maker writes its zone in another way."""
+    text = _REGION.sub("", text.strip())
+    if _OF_MAIL.fullmatch(text):
+        try:
+            return parsedate_to_datetime(text.replace("UTC", "+0000")).isoformat()
+        except ValueError:
+            return text
+    return _ZONE_NAME.sub(lambda found: found[1] or "Z", text)
 
 
 def _parse_iso_time(

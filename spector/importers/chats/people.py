@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from spector.importers.entries import Found, LeftOut, Message, label
+from spector.importers.texts import role_of_person
 
 __all__ = ["left_out", "said"]
 
@@ -32,10 +33,10 @@ def said(
         return LeftOut("no text", place)
     name = label(speaker)
     message: Message = {"text": text, "source": source}
+    if name is not None:
+        message["role"], name = role_of_person(name)
     if is_bot:
         message["role"] = "assistant"
-    elif name is not None:
-        message["role"] = name
     if moment is not None:
         message["event_time"] = moment
     if (conversation := label(session)) is not None:

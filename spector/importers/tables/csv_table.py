@@ -15,6 +15,7 @@ from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
 from spector.importers.sources import Head, SourceFile
 from spector.importers.tables.dates import iso_of, order_of
+from spector.importers.texts import instructs
 from spector.importers.times import parse_time
 
 __all__ = ["FORMAT"]
@@ -173,7 +174,10 @@ def _row(
         if (found := label(given.get(name))) is not None:
             message[name] = found
     speaker = label(given.get("speaker"))
-    if role := label(given.get("role")) or speaker:
+    role = label(given.get("role")) or speaker
+    if instructs(role):
+        return LeftOut("instructions", place)
+    if role:
         message["role"] = role
     if importance := given.get("importance"):
         message["importance"] = _number(importance, source, place)

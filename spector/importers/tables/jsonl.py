@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from spector.chat import MESSAGE_KEYS, ChatMessage, chat_message
+from spector.chat import MESSAGE_KEYS, ChatMessage, chat_message, unwrapped
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
 from spector.importers.sources import BAD_JSON, Head, SourceFile, each_line
-from spector.importers.texts import is_blank
+from spector.importers.tables.speakers import named_in
+from spector.importers.texts import instructs, is_blank, role_of_person
 from spector.importers.times import TIME_KEYS, parse_time, time_among
 from spector.messages import shown
 
@@ -31,15 +32,20 @@ _STATE: Final = frozenset(
 )
 _FLAGS: Final = ("pinned", "immutable", "unresolved")
 _BODY: Final = frozenset((
-    "text", "content", "tags", "metadata", "vector", "vector_model", "attachment", *_FLAGS,
+    "text", "content", "tags", "metadata", "vector", "vector_model", "attachment", "lc", *_FLAGS,
     *_STRINGS, *_NUMBERS, *_TIMES,
 ))  # fmt: skip
+#: beginnings of kinds of items that say nothing
+_RECORDS: Final = ("mcp_", "compaction", "item_reference")
 #: of a chat model's message: what is worth a place in the metadata
 _KEPT: Final = frozenset(("id", "model", "tool_call_id", "call_id"))
 #: the list of messages within a conversation
 _LISTS: Final = ("messages", "conversation", "turns", "history", "items", "chat_history")
 #: names of the id of a conversation
 _IDS: Final = ("session_id", "conversation_id", "thread_id", "id", "uuid")
+#: names of speakers that are roles
+_ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant",
+                 "bot": "assistant", "system": "system", "developer": "developer"}  # fmt: skip
 #: kinds of API items and of LangChain's messages
 _KINDS: Final = frozenset(
     """message function_call function_call_output reasoning custom_tool_call
@@ -55,8 +61,15 @@ def _recognizes(head: Head) -> bool:
     return bool(
         {"text", "content", "parts"} & first.keys()
         or _list_in(first) is not None
-        or str(first.get("type")) in _KINDS or "lc" in first
+        or _is_kind(first.get("type")) or "lc" in first
         or ("role" in first and ("tool_calls" in first or "function_call" in first))
+    )
+
+
+def _is_kind(kind: Any) -> bool:
+    """Whether an object without a text is an item of an API, or a message of LangChain."""
+    return isinstance(kind, str) and (
+        kind in _KINDS or kind.endswith(("_call", "_output")) or kind.startswith(_RECORDS)
     )
 
 
@@ -68,7 +81,16 @@ def _recognizes_ours(head: Head) -> bool:
 
 
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
-    """The messages of a file, in their order.
+    """The messages of a file, in their order; instructions to a model are left out."""
+    for entry in _read(source, options):
+        if isinstance(entry, Found) and instructs(entry.message.get("role")):
+            yield LeftOut("instructions", entry.place)
+        else:
+            yield entry
+
+
+def _read(source: SourceFile, options: Options) -> Iterator[Entry]:
+    """The messages of a file, instructions among them.
 
     Lines of our own exports that are about several memories, or none, are passed over.
     """
@@ -88,7 +110,7 @@ FORMAT: Final = Format(
     "jsonl", "messages as JSON: one a line, an array of them, or of conversations", read,
     _recognizes,
 )
-SPECTOR: Final = Format("spector", "output of spector export", read, _recognizes_ours)
+SPECTOR: Final = Format("spector", "output of spector export", _read, _recognizes_ours)
 
 
 # -- the objects of a file -------------------------------------------------------------------------
@@ -193,6 +215,9 @@ def entry_of(
     Raises:
         ImportFormatError: it is none.
     """
+    entry = dict(unwrapped(entry))
+    if str(entry.get("type")).startswith(_RECORDS) and "content" not in entry:
+        return LeftOut("record of the program", place)
     found, text = _said(entry, source, place)
     if is_blank(text):
         return LeftOut("no text" if found is None else found.reason, place)
@@ -202,12 +227,14 @@ def entry_of(
         message["role"] = found.role
     if found is not None and found.is_tool and not found.texts:
         message["role"] = "tool"
-    borrowed, written = _add_times(message, entry, source, place, options, shared)
+    if "role" not in message and "recorded_at" not in entry:
+        _add_speaker(message, entry)
+    borrowed, written, key = _add_times(message, entry, source, place, options, shared)
     if entry.get("attachment") is not None:
         message["attachment"] = entry["attachment"]
     elif found is not None and found.calls:
         message["attachment"] = found.attached_calls()
-    metadata = {**_extra(entry, found, message), **message.get("metadata", {})}
+    metadata = {**_extra(entry, found, message, key), **message.get("metadata", {})}
     if "title" in shared:
         metadata.setdefault("title", shared["title"])
     if metadata:
@@ -224,6 +251,21 @@ def entry_of(
     )
 
 
+def _add_speaker(message: Message, entry: dict[str, Any]) -> None:
+    """Add who says a message that has no role; what another person says is not the user's."""
+    name, key = named_in(entry)
+    if name is None:
+        return
+    if name.casefold() in _ROLES:
+        message["role"] = _ROLES[name.casefold()]
+        return
+    role, speaker = role_of_person(name)
+    message["role"] = role
+    message["metadata"] = {"speaker": speaker, **message.get("metadata", {})}
+    if isinstance(entry[key], str):
+        del entry[key]
+
+
 def _said(
     entry: dict[str, Any], source: SourceFile, place: str
 ) -> tuple[ChatMessage | None, str]:
@@ -231,9 +273,8 @@ def _said(
     body = entry.get("text", entry.get("content"))
     if isinstance(body, str) and not _is_chat(entry):
         return None, body  # its outer spaces belong to it
-    if not {"text", "content", "parts", "data", "kwargs"} & entry.keys() and not (
-        entry.get("tool_calls") or entry.get("function_call") or str(entry.get("type")) in _KINDS
-        or str(entry.get("type")).endswith(("_call", "_output"))
+    if not {"text", "content", "parts"} & entry.keys() and not (
+        entry.get("tool_calls") or entry.get("function_call") or _is_kind(entry.get("type"))
     ):
         raise source.error(
             place, 'has neither "text" nor "content"',
@@ -260,31 +301,38 @@ def _is_chat(entry: dict[str, Any]) -> bool:
 def _add_times(
     message: Message, entry: dict[str, Any], source: SourceFile, place: str, options: Options,
     shared: Message,
-) -> tuple[bool, str]:
-    """Add the times of an entry; whether its time is its conversation's, and its own as written."""
+) -> tuple[bool, str, str]:
+    """Add the times of an entry; whether its time is its conversation's, its own as written, and
+    the name that it stands under.
+    """
     for name in _TIMES:
         moment = parse_time(
             entry.get(name), source, place, options, name=name, is_end=name == "valid_until"
         )
         if moment is not None:
             message[name] = moment
+        elif isinstance(entry.get(name), (int, float)) and entry[name]:
+            raise source.error(
+                place, f"{name} {entry[name]} is too small for seconds since 1970",
+                hint="write it like 2026-05-04T17:30:00Z",
+            )
     if "event_time" in message:
-        return False, str(entry["event_time"])
+        return False, str(entry["event_time"]), ""
     for given in (entry, entry.get("metadata")):
         if not isinstance(given, dict):
             continue
         moment, key = time_among(given, source, place, options)
         if moment is not None and key is not None:
             message["event_time"] = moment
-            return False, str(given[key])
+            return False, str(given[key]), key if given is entry else ""
     if "event_time" in shared:
         message["event_time"] = shared["event_time"]
-        return True, ""
-    return False, ""
+        return True, "", ""
+    return False, "", ""
 
 
 def _extra(
-    entry: dict[str, Any], found: ChatMessage | None, message: Message
+    entry: dict[str, Any], found: ChatMessage | None, message: Message, time_key: str
 ) -> dict[str, Any]:
     """Keys that ``remember`` does not take, for the metadata."""
     is_ours = "recorded_at" in entry
@@ -292,7 +340,7 @@ def _extra(
     for name, value in entry.items():
         if name in _BODY or value is None or (is_ours and name in _STATE):
             continue
-        if name in TIME_KEYS and not (isinstance(value, str) and not value[:1].isdigit()):
+        if name == time_key:
             continue
         if found is not None and name in MESSAGE_KEYS.difference(_KEPT, TIME_KEYS):
             continue

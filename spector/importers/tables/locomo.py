@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options
 from spector.importers.sources import Head, SourceFile
+from spector.importers.texts import role_of_person
 from spector.importers.times import in_zone
 
 __all__ = ["FORMAT"]
@@ -66,7 +67,7 @@ def _turns(
             speaker = turn.get("speaker")
             message: Message = {
                 "text": text,
-                "role": str(speaker or "speaker"),
+                "role": role_of_person(str(speaker or "speaker"))[0],
                 "event_time": start + timedelta(seconds=position),
                 "user_id": sample,
                 "session_id": f"{sample}/{key}",
