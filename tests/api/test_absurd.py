@@ -127,6 +127,7 @@ def _calls(memory: Memory, record_id: int, folder: Path) -> dict[str, Callable[[
     return out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("value", VALUES)
 def test_every_argument_of_every_verb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str

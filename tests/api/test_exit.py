@@ -96,6 +96,7 @@ def run(code: str, path: Path, *options: str) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("end", ENDS)
 def test_a_program_ends_in_silence_and_leaves_a_whole_store(store_path: Path, end: str) -> None:
     code, more = ENDS[end]

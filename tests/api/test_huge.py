@@ -188,6 +188,7 @@ def test_one_text_too_long_stops_a_batch_between_commits(
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("size", "letter", "verb"), [
     (1 << 26, "x", "remember"), (1 << 26, "é", "update"), (1 << 26, "x", "recall"),
     pytest.param(1 << 30, "x", "remember", marks=SLOW),

@@ -53,6 +53,7 @@ def _plain_copies(name: str, what: str, seeds: range, copies: int, proof: Any) -
     return found
 
 
+@pytest.mark.slow
 def test_a_plain_copy_of_a_store_in_use_is_refused_or_found_or_sound(proof: Any) -> None:
     number = seed(11)
     found = _plain_copies("in_use", "copies_in_use", range(number, number + 1), 12, proof)
@@ -99,6 +100,7 @@ def _over_killed(first: int, count: int, proof: Any) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_a_backup_copied_over_a_killed_store_is_no_silent_mixture(proof: Any) -> None:
     found = _over_killed(1000 * seed(12), 6, proof)
     assert found["refused"], "no log met a catalog that it was not written for"

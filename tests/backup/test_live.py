@@ -24,6 +24,7 @@ def _run(name: str, proof: Any, *, default_seed: int, **more: Any) -> dict[str, 
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reader", [False, True])
 def test_what_is_written_between_the_steps_of_a_backup_is_not_in_it(
     reader: bool, proof: Any
@@ -32,6 +33,7 @@ def test_what_is_written_between_the_steps_of_a_backup_is_not_in_it(
     assert found["steps_between"] > 20
 
 
+@pytest.mark.slow
 def test_a_backup_beside_a_writing_thread_is_one_moment(proof: Any) -> None:
     found = _run("beside_threads", proof, default_seed=4, backups=5)
     assert found["lines"] > 20, "the writer had no time"

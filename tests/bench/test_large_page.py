@@ -49,6 +49,7 @@ def test_the_page_tells_of_the_newest_run_of_each_of_its_sizes(tmp_path: Path) -
     assert told.count("takes 25.0% of the streaming read") == 3
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("records", "written"), [(300, False), (1_000_000, True)])
 def test_a_run_of_another_size_leaves_the_page_as_it_is(
     records: int, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

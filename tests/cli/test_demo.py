@@ -49,6 +49,7 @@ def test_every_claim_holds_with_the_real_embedder(
     assert "E_LEASE_STALE" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_claim_that_does_not_hold_fails_the_demo(run: Run) -> None:
     """With a model that knows no meaning, the claims about meaning must be reported as failed."""
     result = run("demo")

@@ -60,6 +60,7 @@ def test_a_command_does_its_work_although_nobody_listens(store: Path) -> None:
         assert memory.check().ok
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", ["<&-", "0>x"])
 def test_input_that_cannot_be_read_is_no_output_that_cannot_be_written(
     store: Path, where: str, tmp_path: Path
@@ -72,6 +73,7 @@ def test_input_that_cannot_be_read_is_no_output_that_cannot_be_written(
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("command", "code"), [
     ("check /nonexistent", 3), ("stats STORE >/dev/full", 74), ("forget STORE", 2),
 ])  # fmt: skip

@@ -39,6 +39,7 @@ def test_a_dead_writers_store_is_taken_over(proof: Proof) -> None:
           takeover_max_ms=f"{found['max_ms']:.0f}")  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rounds", [50, pytest.param(600, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", [None, ":memory:"], ids=["disk", "memory"])
 @pytest.mark.timeout(900)
@@ -84,6 +85,7 @@ threading.Thread(
 _QUICK = ("exit with the daemon", "collected", "a thread is in a recall")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "end",
     [end if end in _QUICK else pytest.param(end, marks=pytest.mark.slow) for end in _ENDS],

@@ -39,6 +39,7 @@ def test_some_directories_that_cannot_be_synced(proof: Proof) -> None:
     assert found["retried_after_sqlite"] > 0, "the counter of second syncs does not count"
 
 
+@pytest.mark.slow
 def test_product_that_syncs_a_directory_twice_is_found_out() -> None:
     """The canary of the counter."""
     found = in_shimmed_process("tests.crash.folders:folders", names=["append"], mutant=True)

@@ -55,6 +55,7 @@ def test_disk_that_is_full_at_some_point_of_a_life(proof: Proof) -> None:
     _tight(proof, "disk", 110_000, names=["append", "compact", "reflect", "checkpoint", "open"])
 
 
+@pytest.mark.slow
 def test_no_room_for_the_shared_memory_of_the_catalog_is_a_full_disk() -> None:
     """SQLite calls it an I/O error."""
     found = in_shimmed_process(
@@ -72,6 +73,7 @@ def test_disk_that_is_full_at_any_point_of_a_life(proof: Proof, durability: str)
     assert found["outcomes"]["StoreFullError"] > 100
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_store_filled_to_the_brim_goes_on_once_there_is_room(
     proof: Proof, durability: str
@@ -89,6 +91,7 @@ def test_store_filled_to_the_brim_goes_on_once_there_is_room(
 # -- a process with so much memory and no more ----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_at_some_point_of_a_life(proof: Proof) -> None:
     _tight(proof, "memory", 4_000_000, names=["large"])
 

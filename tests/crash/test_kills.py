@@ -26,7 +26,7 @@ def _kill(proof: Proof, kills: int, default_seed: int, timeout_s: float) -> None
 
 
 def test_kill_at_random_moments_loses_nothing_acknowledged(proof: Proof) -> None:
-    _kill(proof, 18, 1, 290)
+    _kill(proof, 10, 1, 290)
 
 
 @pytest.mark.slow

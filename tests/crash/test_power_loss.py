@@ -18,21 +18,21 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (9, 750, 3), "relaxed": (6, 600, 3), "mixed": (6, 800, 4),
-    "mixed_relaxed": (5, 650, 4), "bulk": (4, 400, 2), "reembed": (5, 500, 2),
-    "migrate": (4, 300, 2), "upgrade": (4, 300, 2), "backup": (6, 700, 3),
-    "erase": (5, 400, 1), "erase_relaxed": (3, 400, 1), "gather": (3, 300, 1),
-    "know": (3, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
-    "observe_relaxed": (0, 300, 1), "merge": (2, 300, 1),
+    "life": (5, 750, 3), "relaxed": (3, 600, 3), "mixed": (3, 800, 4),
+    "mixed_relaxed": (3, 650, 4), "bulk": (2, 400, 2), "reembed": (3, 500, 2),
+    "migrate": (2, 300, 2), "upgrade": (2, 300, 2), "backup": (3, 700, 3),
+    "erase": (3, 400, 1), "erase_relaxed": (2, 400, 1), "gather": (2, 300, 1),
+    "know": (2, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
+    "observe_relaxed": (0, 300, 1), "merge": (1, 300, 1),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
 KILLED = {
-    "life": (1, 15, 16, 600), "mixed": (1, 10, 16, 600), "mixed_relaxed": (1, 10, 16, 600),
+    "life": (1, 8, 16, 600), "mixed": (1, 5, 16, 600), "mixed_relaxed": (1, 5, 16, 600),
     "reembed": (0, 0, 10, 250), "backup": (0, 0, 10, 250), "know": (0, 0, 12, 400),
 }
 #: openings after a power cut, in which it goes again: of each how many and states, as above
 RECOVERIES = {
-    "life": (0, 0, 16, 400), "relaxed": (2, 30, 24, 600), "mixed_relaxed": (0, 0, 24, 600),
+    "life": (0, 0, 16, 400), "relaxed": (1, 15, 24, 600), "mixed_relaxed": (0, 0, 24, 600),
     "mixed": (0, 0, 12, 300), "know": (0, 0, 12, 300),
 }
 #: a full run of one workload takes a minute; a busy machine may be much slower
@@ -84,7 +84,7 @@ def test_sampled_power_cuts(proof: Proof) -> None:
         for name, (recoveries, states, _, _) in RECOVERIES.items() if recoveries
     ]
     results = in_shimmed_process("tests.crash.replay:sample", plan=plan, timeout_s=PATIENCE_S)
-    assert sum(result["states"] for result in results) > 100
+    assert sum(result["states"] for result in results) > 60
     _count(results, proof, str(first))
 
 

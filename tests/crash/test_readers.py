@@ -37,6 +37,7 @@ def test_four_reading_processes_beside_a_writer_for_a_minute(proof: Proof) -> No
     _run("processes", 60, proof, seed=7)
 
 
+@pytest.mark.slow
 def test_reading_threads_and_the_daemon_beside_a_writer_see_only_what_was_committed(
     proof: Proof,
 ) -> None:

@@ -52,6 +52,7 @@ def test_some_cuts_of_a_real_file_system(proof: Proof) -> None:
     _settle(proof, _cut("ordered", 8, at), 8, at, "ordered")
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_sync_is_found_lacking(proof: Proof) -> None:
     """The canary: relaxed durability, judged by what strict promises.
 

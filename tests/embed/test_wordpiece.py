@@ -91,6 +91,7 @@ def test_conversations_encode_as_in_the_library(
     assert not different
 
 
+@pytest.mark.slow
 def test_every_character_of_old_unicode_encodes_as_in_the_library(
     mine: WordPiece, reference: Any
 ) -> None:

@@ -94,6 +94,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("verb", VERBS)
 def test_any_text_is_stored_or_refused_with_a_type(
     memory: Memory, verb: str, proof: Any

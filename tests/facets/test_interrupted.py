@@ -25,7 +25,7 @@ from tests.knowing import Vectors, deeds, known_rows
 from tests.proof import Proof
 
 #: places between two that the quick sample tries
-STRIDE = 157
+STRIDE = 331
 
 
 def opened(path: Path, **more: Any) -> Memory:

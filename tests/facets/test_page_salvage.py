@@ -79,6 +79,7 @@ def store(sound: Path, tmp_path: Path) -> Path:
     return tmp_path / "mind"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
 def test_rows_behind_a_damaged_root_are_found(store: Path, tmp_path: Path, table: Any) -> None:
     before = rows_in(store)

@@ -145,6 +145,7 @@ class Walk:
         assert report.ok, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "every", "seed"),
     [(1_500, 100, 1), pytest.param(10_000, 200, 2, marks=pytest.mark.slow)],

@@ -77,6 +77,7 @@ SPOKEN: dict[str, tuple[Any, str, str | None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("message", "text", "role"), SPOKEN.values(), ids=SPOKEN)
 def test_a_message_of_any_maker_is_remembered(
     memory: spector.Memory, message: Any, text: str, role: str | None

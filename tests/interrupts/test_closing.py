@@ -127,6 +127,7 @@ def test_closing_does_not_wait_for_a_generator_that_never_ends(tmp_path: Path) -
     assert [type(each) for each in said] == [StoreClosedError]
 
 
+@pytest.mark.slow
 def test_closing_in_a_callback_of_a_call_ends_that_call(tmp_path: Path) -> None:
     memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
     with pytest.raises(StoreClosedError):

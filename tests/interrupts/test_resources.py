@@ -64,6 +64,7 @@ def noting(log: list[str]) -> Iterator[str]:
         log.append("ended")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "error", [None, ValueError("x"), StopIteration("x"), RuntimeError("x"), KeyboardInterrupt()]
 )
@@ -256,6 +257,7 @@ def test_a_look_at_a_catalog_in_memory_that_never_saw_its_exit_frees_its_lock() 
         assert memory.count() == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("look", ["reading", "snapshot"])
 def test_a_look_at_a_catalog_that_never_saw_its_exit_gives_its_connection_back(
     tmp_path: Path, look: str

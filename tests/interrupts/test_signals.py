@@ -11,7 +11,7 @@ import pytest
 from tests.crash.harness import in_fresh_process
 from tests.proof import Proof, seed
 
-QUICK = 36
+QUICK = 12
 #: per test; five tests make 5,000
 MANY = 1000
 

@@ -24,7 +24,7 @@ from tests.proof import Proof
 
 JOBS = {**WRITING, **READING, **ENTRIES}
 #: places between two that the quick sample tries; where it begins depends on the verb
-STRIDE = 43
+STRIDE = 89
 
 
 @pytest.fixture(scope="module")

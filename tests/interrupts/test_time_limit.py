@@ -50,6 +50,7 @@ def _limited(nth: int, job: Callable[[], object]) -> BaseException | None:
     return None
 
 
+@pytest.mark.slow
 def test_a_time_limit_of_a_handler_stays_one(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
         memory.remember_many([f"a ruff, number {n}" for n in range(40)])

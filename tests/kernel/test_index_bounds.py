@@ -104,6 +104,7 @@ def fill(rows: NDArray[np.uint8], at: Any, values: dict[str, Any]) -> None:
         headers_of(rows)[name][at] = value
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("how", ["append", "update", "refresh"])
 @pytest.mark.parametrize("lift", LIFTS)
 def test_what_one_term_alone_lifts_is_found(kernel: Kernel, lift: str, how: str) -> None:

@@ -86,6 +86,7 @@ def _change(rng: random.Random, shelf: Shelf, number: int) -> int:
     return number
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "start", [*range(3), *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 6))]
 )

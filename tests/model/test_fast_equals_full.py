@@ -93,6 +93,7 @@ def test_without_estimates_the_index_answers_as_a_full_scan(proof: Proof) -> Non
     assert found["missed"] == 0, f"SPECTOR_SEED={start}"
 
 
+@pytest.mark.slow
 def test_a_few_estimates_miss_next_to_nothing(proof: Proof) -> None:
     start = seed(28)
     found = _compare(3.0, 6000, 15, start, "balanced")

@@ -128,6 +128,7 @@ def _killed_and_rerun(name: str, stride: int, first: int) -> tuple[int, list[str
             at += stride
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["checkpoint", "reflect, compact"])
 def test_killed_and_run_again_equals_one_clean_run(name: str, proof: Proof) -> None:
     kills, wrong = _killed_and_rerun(name, 2 if name == "checkpoint" else 37, 1)

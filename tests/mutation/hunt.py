@@ -172,6 +172,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/catalog/queries/filter_values.py": ("tests/store/test_filters.py", _LIFE,
         "tests/api/test_verbs.py",
                                  "tests/api/test_scopes.py", "tests/api/test_facts.py"),
+    "spector/store/catalog/ways.py": (*_SCOPES, "tests/api/test_pages.py"),
     "spector/store/catalog/queries/counts.py": (*_SCOPES, "tests/api/test_verbs.py"),
     "spector/store/catalog/queries/places.py": ("tests/store/test_log.py", _LIFE,
                                 "tests/tiers/test_rings.py", "tests/sleep/test_compact.py"),

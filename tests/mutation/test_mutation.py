@@ -89,6 +89,7 @@ def _told(tally: Tally, proof: Proof) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_mutant_is_its_module_with_one_change() -> None:
     """Every kind occurs, every module has some, and none of those sampled is the module itself."""
     assert all(mutants_of(REPO, path) for path in TESTS)

@@ -456,6 +456,7 @@ def test_a_writer_that_comes_in_between_is_seen(mind: Memory) -> None:
     assert texts(mind) == ["I'm a nurse."]
 
 
+@pytest.mark.slow
 def test_many_threads_observe_at_once(store_path: Path) -> None:
     with spector.open(store_path, embedder=FakeEmbedder(dim=64)) as memory:
         errors: list[BaseException] = []

@@ -51,6 +51,7 @@ def frame(text: str, encoding: str) -> tuple[int, int]:
     return count(text), count(text) - said
 
 
+@pytest.mark.sampled
 @pytest.mark.needs_data
 @pytest.mark.parametrize("name", ["locomo", "beam", "prefeval"])
 def test_a_compact_context_has_half_the_frame_of_a_full_one(name: str) -> None:

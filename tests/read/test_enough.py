@@ -130,6 +130,7 @@ def test_what_is_remembered_of_filters_is_bounded(
     assert len(memory._parts.searcher._by_score._enough) <= 256
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("exact", [False, True])
 def test_what_is_remembered_is_never_less_than_what_is_wanted(exact: bool) -> None:
     """Mechanism: 2,048 were remembered for more hits than that, and were all that came the second

@@ -64,6 +64,7 @@ def belongs(record: MemoryRecord, query: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.sampled
 @settings(max_examples=60)
 @given(items=st.lists(ITEM, max_size=25), queries=st.lists(QUERY, min_size=1, max_size=4))
 @pytest.mark.parametrize("lexical", [True, False])

@@ -50,6 +50,7 @@ def _updating(memory: spector.Memory, ids: list[int]) -> Iterator[list[int]]:
         thread.join()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", ["rw", "r", ":memory:"])
 def test_a_filtered_recall_misses_no_memory_that_moves_meanwhile(
     store_path: Path, mode: Any

@@ -111,6 +111,7 @@ def test_a_number_that_many_memories_have_names_none() -> None:
     assert not any("name" in hit.explain().evidence for hit in hits)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("store", STORES, ids=lambda store: store.name)
 def test_in_a_store_of_one_kind_the_answer_comes_first(store: Store) -> None:
     assert len(store.texts) >= 40

@@ -43,6 +43,7 @@ def _silent(signals: Signals | None) -> bool:
     return judge(signals, Config().abstain_below).silent
 
 
+@pytest.mark.slow
 def test_answers_in_other_words_are_not_withheld(
     answers: list[tuple[Question, HitList]],
 ) -> None:

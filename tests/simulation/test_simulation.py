@@ -86,6 +86,7 @@ def _backups_replace_what_they_never_were(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(earlier.Request, "refuse_others", lambda *a: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plant",
     [_readers_that_trust_the_files,

@@ -17,6 +17,7 @@ from spector import Config, Memory
 from tests.sleep.nights import asleep, pass_days
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", ["file", ":memory:"])
 def test_writers_and_recalls_go_on_while_it_sleeps(tmp_path: Path, where: str) -> None:
     config = Config(sleep=spector.SleepConfig(batch_records=10, keep_share=0.6, blast_radius=0.1))

@@ -131,6 +131,7 @@ def _state(memory: Memory) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_night_beside_recalls_pauses_and_does_the_same(tmp_path: Any) -> None:
     states: list[list[tuple[Any, ...]]] = []
     pauses: list[int] = []

@@ -37,6 +37,7 @@ def slept(batch: int, *, users: int = 1, cut: bool = False, **sleep: Any) -> tup
         return told(memory), calls
 
 
+@pytest.mark.slow
 def test_a_night_that_is_cut_after_each_unit_does_what_a_whole_one_does() -> None:
     whole, _ = slept(7)
     cut, calls = slept(7, cut=True)

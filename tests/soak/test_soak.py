@@ -220,6 +220,7 @@ def test_a_soak_times_every_change_and_every_recall() -> None:
         assert Times.quantile(each.seen(), 0.5) >= 0.019
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="no schedstat")
 def test_time_in_the_queue_for_a_core_is_not_the_programs_own() -> None:
     """Mechanism: in a soak beside other tests, recalls took 3.4 times as long at the end."""

@@ -201,6 +201,7 @@ def check_beside_bad_pages(name: str, closed: bool) -> list[Any]:
     return out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "closed"), [("catalog.db", True), ("catalog.db-wal", False)])
 def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(
     name: str, closed: bool, proof: Proof

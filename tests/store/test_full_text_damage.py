@@ -78,6 +78,7 @@ VERBS: dict[str, Callable[[spector.Memory], object]] = {
 }
 
 
+@pytest.mark.slow
 def test_full_text_damage_that_looks_like_no_memory_is_told_as_damage(
     path: Path, tmp_path: Path, proof: Proof
 ) -> None:

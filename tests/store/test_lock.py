@@ -34,6 +34,7 @@ def _put(memory: spector.Memory, text: str) -> int:
     return memory.remember(text, vector=vector_of(text)).id
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "scenario",
     ["use_after_fork", "child_exit_keeps_later_commits", "unrelated_closes_keep_the_lock",
@@ -46,6 +47,7 @@ def test_fork(scenario: str, proof: Proof) -> None:
     assert wrong == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("killed", [False, True], ids=["closed", "killed"])
 def test_child_that_outlives_its_parent_keeps_no_lock(killed: bool, proof: Proof) -> None:
     found = in_fresh_process("tests.crash.forks:surviving_child_keeps_no_lock", killed=killed)
@@ -59,6 +61,7 @@ def test_descriptor_of_a_killed_writer_in_a_child_before_exec_is_waited_for() ->
     assert found["steps"] == 1
 
 
+@pytest.mark.slow
 def test_child_that_keeps_a_killed_writers_descriptor_is_an_error_after_a_bounded_wait() -> None:
     found = in_fresh_process("tests.crash.forks:descriptor_of_a_killed_holder", lets_go=False)
     assert str(found["holder"]) in found["error"]

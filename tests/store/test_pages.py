@@ -117,6 +117,7 @@ def test_rows_of_the_pages_are_those_of_the_tables(store: Path, proof: Proof) ->
     proof("repair", rows=sum(map(len, found.values())), pages=pages.count)
 
 
+@pytest.mark.slow
 def test_hostile_pages_end_soon(store: Path, proof: Proof) -> None:
     """Random pages, and real ones with random bytes; a chain that leads back to itself."""
     data = bytearray((store / "catalog.db").read_bytes())

@@ -275,6 +275,7 @@ def test_pages_of_the_catalog_one_after_the_other(
     assert kept > pages * 6
 
 
+@pytest.mark.slow
 def test_lengths_that_ask_for_more_memory_than_there_is(patient: Patient, dest: Path) -> None:
     """Of one text in the catalog: SQLite then says nothing but that it has no memory."""
     data = patient.bytes["catalog.db"]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import spector
 from spector.clock import ManualClock
@@ -104,6 +105,7 @@ def words_of_three(value: int) -> dict[str, Any]:
     return {"codes": codes, "left": left, "differ": differ, "count": count, "problems": problems}
 
 
+@pytest.mark.slow
 def test_words_of_two_writers_and_an_eraser_are_those_of_the_texts(proof: Proof) -> None:
     found = in_fresh_process("tests.store.test_words_beside:words_of_three", value=seed(5))
     assert found["codes"] == [0, 0, 0]
