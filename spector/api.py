@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable
@@ -183,9 +184,13 @@ def repair(
     if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
         raise no_store(files)
     place.refuse_harm(files.root)
-    with place.explained(files.root), building(place) as (staging, lock):
+    with (
+        place.explained(files.root), building(place) as (staging, lock),
+        contextlib.ExitStack() as opened,
+    ):
         with without_writer(files.root):
             recovered = recover_catalog(files, staging)
+            opened.callback(recovered.close)
             refuse_newer(files, recovered)
             source = source_model(files, recovered, identify(files, recovered), resolve(embedder))
             identity = source.identity

@@ -45,7 +45,8 @@ from spector.write.drafts import (
     reseal,
     strengths_of,
     with_aliases,
-)
+    without_end,
+)  # fmt: skip
 from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
 from spector.write.replacing import Beside, Ties, attach, ties_of
@@ -70,9 +71,7 @@ _CHANGEABLE: Final = (
 #: changes after which the speaker may be another
 _SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
 #: fields that a record keeps elsewhere, or not at all
-_ELSEWHERE: Final = frozenset(
-    {"vector", "aliases", "key", "namespace", "attachment", *ENDING}
-)
+_ELSEWHERE: Final = frozenset({"vector", "aliases", "key", "namespace", "attachment", *ENDING})
 _CHANGE: Final = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
 #: how a memory gets another scope, for callers who took the guard for a change
 _MOVE: Final = (
@@ -125,6 +124,8 @@ class Updater:
             raise ImmutableRecordError(
                 f"record {before.id} is immutable", hint="remember a new one instead"
             )
+        if self._parts.router[before.tier].volatile:
+            ends = without_end(ends, before.tier)
         embeds = changes.get("vector") is None and self._parts.embedder is not None
         if embeds:  # before the lock: a model, and more so a server, would keep writers waiting
             with exclusive():
@@ -358,8 +359,7 @@ def _follow(
     """
     had, attached = attach(tx, after.id, draft, changes)
     both = {**(ends or {}), **attached} or None
-    if ends is not None:
-        tx.catalog.ends.are_due = True  # before the commit: an interrupt may follow it
+    tx.catalog.ends.are_due |= ends is not None  # before the commit: an interrupt may follow it
     taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id, both)
     if flags_of(after) & Flag.IMMUTABLE and entries_of(tx.connection, [after.id]).get(
         after.id, {}

@@ -164,6 +164,33 @@ def test_immutable_and_volatile_memories(memory: Memory) -> None:
         memory.remember("now", tier="working", attachment=[1])
 
 
+@pytest.mark.parametrize(("given", "said"), [
+    ({"item": {"role": "assistant", "content": "I book it",
+               "tool_calls": [{"function": {"name": "book"}}]}}, "the message calls tools"),
+    ({"item": "now", "attachment": b"raw"}, "has no attachment"),
+    ({"attachment": b"raw"}, "has no attachment"), ({"item": "now", "key": "k"}, "has no key"),
+    ({"item": "now", "expires_in": 5}, "has no end"),
+    ({"item": "now", "key": "k", "attachment": [1]}, "has no key"),
+])  # fmt: skip
+def test_the_working_tier_refuses_what_it_cannot_keep(
+    memory: Memory, given: dict[str, Any], said: str
+) -> None:
+    item = given.pop("item", None)
+    with pytest.raises(InvalidInputError, match=said) as caught:
+        memory.remember(item, tier="working", **given)
+    assert "working" in caught.value.message
+    assert 'tier="episodic"' in caught.value.hint
+    with pytest.raises(InvalidInputError, match=said):
+        memory.remember_many(["first", {"text": item, **given} if type(item) is str else item
+                              or given], tier="working")
+    assert len(memory) == 0
+    spoken = memory.remember("now", tier="working")
+    for change in ({"attachment": [1]}, {"expires_in": 5}, {"expires_at": "2099-01-01"}):
+        with pytest.raises(InvalidInputError, match="working"):
+            memory.update(spoken.id, **change)
+    assert memory.update(spoken.id, expires_in=None, attachment=None).text == "now"
+
+
 # -- reading ---------------------------------------------------------------------------------------
 
 

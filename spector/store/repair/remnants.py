@@ -32,6 +32,7 @@ from spector.store.catalog import CATALOG_NAME
 from spector.store.files import (
     Bytes,
     DiskFiles,
+    File,
     describe_ranges,
     join_ranges,
     read_around,
@@ -39,7 +40,7 @@ from spector.store.files import (
     written_ranges,
 )
 from spector.store.partitions import wrong_checksums
-from spector.store.payloads import table_named, tables_in
+from spector.store.payloads import PayloadTable, table_named, tables_in
 from spector.store.repair.sqlite_pages import Pages, rows_of
 from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
 from spector.store.sqlite import (
@@ -54,10 +55,13 @@ from spector.store.sqlite import (
     typed_sql_errors,
 )
 
-__all__ = [ "RecoveredCatalog", "SavedPartition", "read_partition", "recover_catalog",
-           "whole_header"]
+__all__ = [
+    "RecoveredCatalog", "SavedPartition", "Spooled", "read_partition", "recover_catalog",
+    "whole_header",
+]
 
 _LOG = f"{CATALOG_NAME}-wal"
+_SPOOL = "attachments"
 #: keys of ``meta`` whose rows are accepted from a page that no tree leads to
 _META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
 #: bytes of a partition that are read at once
@@ -74,7 +78,7 @@ class RecoveredCatalog:
     records: dict[int, dict[str, Any]] = field(default_factory=dict)
     contents: dict[int, dict[str, Any]] = field(default_factory=dict)
     journal: list[dict[str, Any]] = field(default_factory=list)
-    #: table of knowledge -> rows
+    #: table of knowledge -> rows; what is attached to memories is in ``spool``
     knowledge: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     last_id: int = 0
     lost: list[LostTable] = field(default_factory=list)
@@ -87,6 +91,51 @@ class RecoveredCatalog:
     older_contents: dict[int, dict[str, Any]] = field(default_factory=dict)
     #: id -> columns that an index of the table of records still has
     hints: dict[int, dict[str, Any]] = field(default_factory=dict)
+    spool: Spool | None = None
+
+    def close(self) -> None:
+        """Let go of what is on disk. Idempotent."""
+        if self.spool is not None:
+            self.spool.close()
+
+
+class Spool:
+    """Bytes on their way into the new store: together they may not fit into memory.
+
+    The file has no name, so nothing is left of it, however the repair ends.
+    """
+
+    def __init__(self, scratch: DiskFiles) -> None:
+        self._file = scratch.open(_SPOOL, create=True)
+        scratch.remove(_SPOOL)
+        self._end = 0
+
+    def take(self, row: dict[str, Any], problem: str | None) -> None:
+        """Put the data of a row aside; its ``problem`` is known only while the data is there."""
+        data = row["data"]
+        self._file.write_at(self._end, data)
+        row["data"] = Spooled(self._file, self._end, len(data), problem)
+        self._end += len(data)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spooled:
+    """Bytes that were put aside, and what is wrong with the row that they are of."""
+
+    file: File
+    at: int
+    size: int
+    problem: str | None
+
+    def __len__(self) -> int:
+        return self.size
+
+    def read(self) -> bytes:
+        """The bytes, if their row was sound: its new seal does not prove them."""
+        return self.file.read_at(self.at, self.size)
 
 
 def recover_catalog(files: DiskFiles, scratch: DiskFiles) -> RecoveredCatalog:
@@ -101,15 +150,20 @@ def recover_catalog(files: DiskFiles, scratch: DiskFiles) -> RecoveredCatalog:
         if bad := files.copy_to(scratch, name):
             out.unread.append((name, describe_ranges(bad)))
     out.log = merge(scratch, bad)
-    _read_all(f"{scratch.root}/{CATALOG_NAME}", out)
-    if out.lost or not out.log.exact:
-        read_pages(scratch, out)
-    clear(scratch)
+    try:
+        _read_all(scratch, out)
+        if out.lost or not out.log.exact:
+            read_pages(scratch, out)
+        clear(scratch)
+    except BaseException:
+        completed(out.close)
+        raise
     return out
 
 
-def _read_all(path: str, out: RecoveredCatalog) -> None:
+def _read_all(scratch: DiskFiles, out: RecoveredCatalog) -> None:
     kept: list[sqlite3.Connection] = []
+    path = f"{scratch.root}/{CATALOG_NAME}"
     try:
         with typed_sql_errors(path):
             db = connect_into(kept, path)
@@ -131,7 +185,7 @@ def _read_all(path: str, out: RecoveredCatalog) -> None:
         out.journal = list(read_table(db, "journal", out.lost, key="seq"))
         for row in read_table(db, "head", out.lost, key="one"):
             _take_head(row, out)
-        _read_knowledge(db, out)
+        _read_knowledge(db, scratch, out)
         if any(lost.table == "record" for lost in out.lost):
             _read_indexes(db, out)
     finally:
@@ -139,7 +193,7 @@ def _read_all(path: str, out: RecoveredCatalog) -> None:
             completed(each.close)
 
 
-def _read_knowledge(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
+def _read_knowledge(db: sqlite3.Connection, scratch: DiskFiles, out: RecoveredCatalog) -> None:
     """Read the tables of knowledge; which there are is unknown where none can be listed."""
     try:
         tables = tables_in(db)
@@ -148,7 +202,18 @@ def _read_knowledge(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
         return
     for table in tables:
         key = table.key[0] if table.key[0] in table.owners else None
-        out.knowledge[table.name] = list(read_table(db, table.name, out.lost, key=key))
+        found = read_table(db, table.name, out.lost, key=key)
+        out.knowledge[table.name] = [_put_aside(table, row, scratch, out) for row in found]
+
+
+def _put_aside(
+    table: PayloadTable, row: dict[str, Any], scratch: DiskFiles, out: RecoveredCatalog
+) -> dict[str, Any]:
+    """A row of knowledge, whose data is put aside if it is an attachment."""
+    if table.name == "attachment" and type(row["data"]) is bytes:
+        out.spool = out.spool or Spool(scratch)
+        out.spool.take(row, table.read([*row.values()])[1])
+    return row
 
 
 def _take_head(row: dict[str, Any], out: RecoveredCatalog) -> None:
@@ -185,7 +250,7 @@ def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
             known |= {_key_of(name, row) for row in rows}
         for number in numbers:
             for table, row in rows_of(pages.read(number), number, pages):
-                _take_row(table, row, known, out)
+                _take_row(table, row, known, scratch, out)
         out.journal.sort(key=lambda row: row["seq"])
         if not out.log.exact and scratch.exists(LOG_COPY):
             with contextlib.closing(scratch.open(LOG_COPY, writable=False)) as log:
@@ -198,7 +263,8 @@ def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
 
 
 def _take_row(
-    table: str, row: dict[str, Any], known: set[tuple[Any, ...]], out: RecoveredCatalog
+    table: str, row: dict[str, Any], known: set[tuple[Any, ...]], scratch: DiskFiles,
+    out: RecoveredCatalog,
 ) -> None:
     """Add a row of a page unless a tree or a newer page had one with the same key."""
     if table == "record":
@@ -217,6 +283,7 @@ def _take_row(
             out.meta.setdefault(row["key"], row["value"])
     elif _key_of(table, row) not in known and table_named(table).read([*row.values()])[1] is None:
         known.add(_key_of(table, row))
+        row = _put_aside(table_named(table), row, scratch, out)
         out.knowledge.setdefault(table, []).append(row)
 
 

@@ -199,6 +199,8 @@ def _fits(table: PayloadTable, kinds: list[int], table_leaf: bool) -> bool:
             fine = column.optional or (by_rowid and n == 0)
         elif column.kind is str:
             fine = _is_text(kind)
+        elif column.kind is bytes:
+            fine = kind >= 12 and kind % 2 == 0
         else:
             fine = _is_int(kind) or (column.kind is float and kind == _FLOAT)
         if not fine:

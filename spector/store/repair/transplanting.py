@@ -18,13 +18,23 @@ from spector.records import BUILTIN_KINDS, Loss
 from spector.store.catalog import CATALOG_NAME, ROW, WORDS, insert_rows, tags_json
 from spector.store.core import Store, Transaction
 from spector.store.files import Bytes
-from spector.store.payloads import PAYLOAD_TABLES, PayloadTable, make_tables, put_rows
+from spector.store.payloads import (
+    PAYLOAD_TABLES,
+    PayloadTable,
+    make_tables,
+    put_rows,
+    table_named,
+)
+from spector.store.repair.remnants import Spooled
 from spector.store.repair.salvage import Salvage, SavedMemory
 
 __all__ = ["Place", "transplant"]
 
 _BATCH = 1024
+#: bytes of attachments from which they are committed
+_MOST_ATTACHED: Final = 64 << 20
 
+_ATTACHMENT: Final = table_named("attachment")
 #: sorts of items that live by ties to memories
 _TIED: Final = frozenset({"entity", "association"})
 _TIES: Final = frozenset({"mention", "evidence"})
@@ -113,11 +123,30 @@ def _transplant_knowledge(
         for minor in sorted({each.minor for each in PAYLOAD_TABLES if rows[each.name]}):
             make_tables(tx.connection, minor)
         for table in PAYLOAD_TABLES:
-            for row in rows[table.name]:
+            for row in rows[table.name] if table is not _ATTACHMENT else ():
                 ends = [row[each] for each in table.owners if row[each] is not None]
                 if all(each in saved or each in items for each in ends):
                     _put(tx.connection, table, row, found)
         tx.note_id(max(items, default=0))
+    for part in _by_weight([row for row in rows[_ATTACHMENT.name] if row["id"] in saved]):
+        with store.transaction() as tx:
+            for row in part:
+                data = row["data"]
+                whole = row | {"data": data.read() if isinstance(data, Spooled) else data}
+                _put(tx.connection, _ATTACHMENT, whole, found)
+
+
+def _by_weight(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Attachments in parts that a commit has room for."""
+    part, weight = list[dict[str, Any]](), 0
+    for row in rows:
+        part.append(row)
+        weight += len(row["data"])
+        if weight > _MOST_ATTACHED:
+            yield part
+            part, weight = [], 0
+    if part:
+        yield part
 
 
 def _sound(
@@ -128,13 +157,21 @@ def _sound(
     for table in PAYLOAD_TABLES:
         kept = rows[table.name] = []
         for stored in recovered.get(table.name, ()):
-            row, problem = table.read(list(stored.values()))
+            row, problem = _read(table, stored)
             if problem is None:
                 kept.append(row)
                 continue
             owner = next((row[each] for each in table.owners if row[each] in saved), None)
             found.lost.append(_loss(owner, table, problem))
     return rows
+
+
+def _read(table: PayloadTable, stored: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """A row, and what is wrong with it, which is known of one whose data was put aside."""
+    data = stored.get("data")
+    if not isinstance(data, Spooled):
+        return table.read(list(stored.values()))
+    return {name: stored[name] for name in table.names}, data.problem
 
 
 def _edges(rows: _Rows, found: Salvage) -> list[dict[str, Any]]:

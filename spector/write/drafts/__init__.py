@@ -11,7 +11,7 @@ from spector.write.drafts.encode import (
     encode_batch,
     reseal,
 )
-from spector.write.drafts.ends import ENDING, ends_in
+from spector.write.drafts.ends import ENDING, ends_in, without_end
 from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
 from spector.write.drafts.texts import wordless
 from spector.write.drafts.work import (
@@ -48,5 +48,6 @@ __all__ = [
     "reseal",
     "strengths_of",
     "with_aliases",
+    "without_end",
     "wordless",
 ]

@@ -35,7 +35,7 @@ from spector.layout import Category, Flag, Modality
 from spector.messages import reading
 from spector.records import NOT_GIVEN, Attached, Decision
 from spector.store.catalog import link_tags
-from spector.write.drafts.ends import ENDS, check_end, check_key, check_wordless
+from spector.write.drafts.ends import ENDS, check_end, check_key, check_wordless, not_kept
 from spector.write.drafts.texts import text_of
 
 __all__ = ["Draft", "make_draft", "may_name", "with_aliases"]
@@ -137,14 +137,19 @@ class Draft:
         Raises:
             InvalidInputError: it has what only memories have that last.
         """
-        if not lasts and self.is_of_calls:
-            self.attachment = None
-        if not lasts and self.has_entry:
+        if lasts or not self.has_entry:
+            return self
+        if self.is_of_calls:
             raise InvalidInputError(
-                f"a memory of the {name} tier has no key, no end and no attachment",
-                hint="leave that out, or choose a tier that lasts",
+                f"the message calls tools, and a memory of the {name} tier has no attachment that"
+                " could keep the calls",
+                hint='pass its text alone, message["content"], or choose a tier that lasts, like'
+                ' tier="episodic"',
             )
-        return self
+        what = "no key" if self.key is not None else (
+            "no end" if self.attachment is None else "no attachment"
+        )
+        raise not_kept(name, what)
 
     def decide(self, decision: Decision) -> None:
         """Supersede what was decided; the record that the caller gets says so."""

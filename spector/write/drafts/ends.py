@@ -9,7 +9,10 @@ from spector.arguments import parse_duration_ms, parse_switch
 from spector.clock import to_ms
 from spector.errors import InvalidInputError
 
-__all__ = ["ENDING", "ENDS", "check_end", "check_key", "check_wordless", "ends_in"]
+__all__ = [
+    "ENDING", "ENDS", "check_end", "check_key", "check_wordless", "ends_in", "not_kept",
+    "without_end",
+]
 
 #: arguments about an end
 ENDING: Final = ("expires_in", "expires_at", "refresh")
@@ -56,6 +59,20 @@ def check_wordless(parsed: Mapping[str, Any]) -> None:
             'supersedes="auto" was given without a text, which alone could tell',
             hint="name the memory that it supersedes, or leave it out",
         )
+
+
+def without_end(ends: Mapping[str, int | None] | None, tier: str) -> None:
+    """Refuse an end for a memory of a tier that does not last; taking one off changes nothing."""
+    if ends is not None and ends["expires_ms"] is not None:
+        raise not_kept(tier, "no end")
+
+
+def not_kept(tier: str, what: str) -> InvalidInputError:
+    """The error for what only memories have that last."""
+    return InvalidInputError(
+        f"a memory of the {tier} tier has {what}",
+        hint='leave that out, or choose a tier that lasts, like tier="episodic"',
+    )
 
 
 def ends_in(changes: dict[str, Any], now_ms: int) -> dict[str, int | None] | None:
