@@ -211,12 +211,12 @@ def _make_parts(
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
     updater = Updater(context, writer, note_writes=note_writes)
-    use = UseRecorder(context, changer, knowledge)
+    ends = EndMover(context, lambda: access.mode != "r")
     probes = Probes(embedder)
     recaller = Recaller(
         searcher, listing, finder, embedder=embedder, probes=probes, clock=checked, config=config,
         profile=profile, dim=store.dim, has_one_user=lambda: has_one_user(router.stores()),
-        note_use=use.note_use, refresh=EndMover(context, lambda: access.mode != "r").refresh,
+        note_use=UseRecorder(context, changer, knowledge).note_use, refresh=ends.refresh,
         operations=operations, hot=HotTier(router, finder, listing, checked, config), chat=chat,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
@@ -242,7 +242,7 @@ def _make_parts(
         path=path, dim=store.dim, durability=durability, clock=clock, config=config,
         calls=calls, access=access, operations=operations, kernel=kernel, vectors=vectors,
         probes=probes, chat=chat, lifetime=Lifetime(
-            access, calls, kernel, daemon, keep_last_id=writer.keep_last_id,
+            access, calls, kernel, daemon, keep_last_id=partial(_write_last, ends, writer),
             close_search=searcher.close, sessions=sessions, operations=operations, worker=worker,
         ),
         fact_extractor=fact_extractor, summarizer=summarizer, series=series,
@@ -266,6 +266,12 @@ def _writer(
         context, expect=searcher.expect, note_writes=note_writes,
         settler=Settling(Neighbours(searcher), context.config.observe), keyed=KeyWriter(context),
     )
+
+
+def _write_last(ends: EndMover, writer: Writer) -> None:
+    """Before the stores are closed: write what waits for a commit."""
+    ends.write()
+    writer.keep_last_id()
 
 
 def _observe_part(

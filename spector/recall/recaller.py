@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
@@ -104,7 +104,7 @@ class Recaller:
         self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
         probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
         has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations, hot: HotTier,
-        refresh: Callable[[Collection[int]], None], chat: ChatModel | None = None,
+        refresh: Callable[..., None], chat: ChatModel | None = None,
     ) -> None:
         self._searcher = searcher
         self._listing = listing
@@ -195,9 +195,9 @@ class Recaller:
             hits = select_hits(hits, wanted, self._config, cut_of(options, rare))
         self._confine((*hits, *hits.standing), request.selection)
         used = [hit.id for hit in (*hits, *hits.standing)]
+        self._refresh(used, goes_along=learn)
         if learn and used:
             self._note_use(used, request.selection.scope, associate=request.associate)
-        self._refresh(used)
         return hits
 
     def context(self, cue: Any, *args: Any) -> Context:
@@ -238,10 +238,10 @@ class Recaller:
         )
         found = builder.with_knowledge(found, *self._known(hits, found, recall.get("knowledge")))
         used = list({hit.id: None for hit in (*found.hits, *found.standing)})
+        self._refresh(used, goes_along=learn)
         if learn and used:
             asked = _request_of(hits)
             self._note_use(used, asked.selection.scope, associate=asked.associate)
-        self._refresh(used)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
     def _recall_for_context(self, text: str | None, k: int, given: ContextArguments) -> HitList:

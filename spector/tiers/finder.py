@@ -17,7 +17,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
 from spector.store.core import Store, complete_records, current_image, header_of, to_record
 from spector.store.erasure import awaits_erasure
-from spector.store.payloads import KeyPath, attachment_of, entry_at, has_expired
+from spector.store.payloads import KeyPath, attachment_of, entry_at
 from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 
@@ -84,7 +84,7 @@ class Finder:
         store.view()  # a reader follows the writer here
         with store.catalog.reading() as db:
             entry = entry_at(db, path, store.catalog.path)
-        if entry is None or has_expired(entry, self._clock.now_ms()):
+        if entry is None or store.catalog.ends.has_expired(entry, self._clock.now_ms()):
             raise unknown_key(path)
         return int(entry["id"])
 

@@ -166,7 +166,7 @@ class Keeper:
         if not catalog.ends.are_there():
             return {}
         with catalog.reading() as db:
-            return expired_by_tier(db, self._clock.now_ms())
+            return expired_by_tier(db, catalog.ends)
 
     def count(
         self, condition: SqlFilter, trusted_s: float | None, stores: Sequence[Store],

@@ -284,6 +284,9 @@ class Forgetter:
         if not store.catalog.ends.are_there():
             return None
         with self._parts.exclusive(), store.catalog.ends.shown():
+            if store.catalog.ends.noted:
+                with store.transaction():  # writes the ends that uses have moved
+                    pass
             with store.catalog.latest() as db:
                 found = expired_ids(db, self._parts.clock.now_ms())
             gone = found if ids is None else [each for each in found if each in ids]

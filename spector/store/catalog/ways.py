@@ -75,21 +75,21 @@ def _probe(way: Way, id_: str) -> str:
 
 def count_led(
     db: sqlite3.Connection, ways: Sequence[Way], sql: str, params: Sequence[str | int],
-    ended_ms: int | None,
+    ended: tuple[str, tuple[int, ...]] | None,
 ) -> int:
     """How many memories some ways lead to that satisfy a condition over ``record``, too.
 
     Args:
-        ended_ms: those that have expired by then are taken off, which are few; None for none.
+        ended: SQL over entries that have expired and are taken off, which are few; None for none.
     """
     led = led_by(db, ways, wide=sql != "1", every=True)
     content = " LEFT JOIN content ON content.id = record.id" if "content." in sql else ""
     counted = f"SELECT count(*) FROM {led.source}{content} WHERE {led.sql} AND ({sql})"
     given = (*led.params, *params)
-    if ended_ms is not None:
-        ended = "SELECT id FROM entry WHERE expires_ms <= ?"
-        counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({ended}))"
-        given = (*given, *given, ended_ms)
+    if ended is not None:
+        among = f"SELECT id FROM entry WHERE {ended[0]}"
+        counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({among}))"
+        given = (*given, *given, *ended[1])
     return int(db.execute(counted, given).fetchone()[0])
 
 

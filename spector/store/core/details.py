@@ -26,6 +26,8 @@ def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
         if not names:
             return {}
         entries = entries_of(db, ids, catalog.path) if "entry" in names else {}
+        for row in entries.values() if catalog.ends.noted else ():
+            row["expires_ms"] = catalog.ends.end_of(row)
         payloads: dict[int, dict[str, dict[str, Any]]] = {}
         if "payload" in names:
             payloads = described(db, ids, catalog.path)

@@ -139,12 +139,14 @@ class Store(StoreViews):
                 self._current = tx
                 with self.catalog.writing() as connection:
                     tx.connection = connection
+                    noted = self.catalog.ends.write(connection, self.catalog.path)
                     yield tx
                     self.moves += tx.moves_memories  # before a scan can see it in the catalog
                     tx.write_journal()
                     tx.stage = Stage.COMMITTING
                 self._finish(tx)
                 self._current = None
+                self.catalog.ends.forget(noted)
             except BaseException as error:
                 if self._current is tx:
                     self._settle_now(tx, error)

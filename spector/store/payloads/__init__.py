@@ -9,7 +9,7 @@ from spector.store.payloads.attachments import (
     put_attachments,
 )
 from spector.store.payloads.described import described
-from spector.store.payloads.ends import Ends, expired_by_tier, expired_ids, has_expired, holds_ends
+from spector.store.payloads.ends import Ends, Noted, expired_by_tier, expired_ids, holds_ends
 from spector.store.payloads.entries import (
     KeyPath,
     entries_of,
@@ -80,6 +80,7 @@ __all__ = [
     "Connection",
     "Ends",
     "KeyPath",
+    "Noted",
     "PayloadTable",
     "attached_texts",
     "attachment_of",
@@ -103,7 +104,6 @@ __all__ = [
     "follow_user",
     "forget_marks",
     "greatest",
-    "has_expired",
     "has_tables",
     "holds_ends",
     "is_marked",

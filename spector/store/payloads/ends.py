@@ -5,12 +5,21 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
+from spector.errors import CatalogCorruptError
+from spector.store.payloads.entries import entries_of, put_entries
 from spector.store.payloads.rows import has_tables
 
-__all__ = ["Ends", "expired_by_tier", "expired_ids", "has_expired", "holds_ends"]
+__all__ = ["Ends", "Noted", "expired_by_tier", "expired_ids", "holds_ends"]
+
+
+class Noted(NamedTuple):
+    """An end that a use has given to a memory, and the revision that it had."""
+
+    expires_ms: int
+    revision: int
 
 
 class Ends:
@@ -25,6 +34,8 @@ class Ends:
         self.look: Callable[[], bool] = bool
         #: the time; None shows every memory, as a check of the files does
         self.now_ms: Callable[[], int] | None = None
+        #: memory -> the end that a use has given it, which waits for the next commit
+        self.noted: dict[int, Noted] = {}
         self._thread = threading.local()
 
     def are_there(self) -> bool:
@@ -35,21 +46,62 @@ class Ends:
 
     def alive(self, table: str = "record") -> tuple[str, tuple[int, ...]]:
         """SQL to add to a condition over a table with ids, and its values; mostly nothing."""
-        ended_ms = self.ended_ms
-        if ended_ms is None:
+        over = self.over()
+        if over is None:
             return "", ()
-        sql = (
-            f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id"
-            " AND entry.expires_ms <= ?)"
+        sql, params = over
+        return (
+            f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id AND {sql})", params
         )
-        return sql, (ended_ms,)
 
-    @property
-    def ended_ms(self) -> int | None:
-        """Until when an end hides a memory; None where no memory has an end, or all are read."""
+    def over(self) -> tuple[str, tuple[int, ...]] | None:
+        """SQL over entries whose end has come; None where none has an end, or all are read."""
         if not self.are_there() or self.now_ms is None or getattr(self._thread, "shows", False):
             return None
-        return self.now_ms()
+        now_ms, kept = self.now_ms(), ""
+        if self.noted:
+            kept = ", ".join(
+                f"({each}, {noted.revision})" for each, noted in self.noted.copy().items()
+                if noted.expires_ms > now_ms
+            )
+        if not kept:
+            return "entry.expires_ms <= ?", (now_ms,)
+        unless = f"(entry.id, entry.revision) NOT IN (VALUES {kept})"
+        return f"entry.expires_ms <= ? AND {unless}", (now_ms,)
+
+    def end_of(self, entry: Mapping[str, Any]) -> int | None:
+        """When the memory of an entry expires."""
+        noted, written_ms = self.noted.get(entry["id"]), entry["expires_ms"]
+        if noted is None or written_ms is None or noted.revision != entry["revision"]:
+            return None if written_ms is None else int(written_ms)
+        return max(int(written_ms), noted.expires_ms)
+
+    def has_expired(self, entry: Mapping[str, Any], now_ms: int) -> bool:
+        """Whether the memory of an entry has expired."""
+        end_ms = self.end_of(entry)
+        return end_ms is not None and end_ms <= now_ms
+
+    def write(self, db: sqlite3.Connection, path: str) -> Mapping[int, Noted]:
+        """Write what was noted, in the caller's transaction; `forget` it once that is committed.
+
+        A memory that has changed meanwhile or is gone is left alone.
+        """
+        noted = self.noted.copy()
+        if not noted:
+            return noted
+        with suppress(CatalogCorruptError):  # no other change has to wait for a damaged row
+            put_entries(db, [
+                row | {"expires_ms": noted[each].expires_ms}
+                for each, row in entries_of(db, noted, path).items()
+                if self.end_of(row) == noted[each].expires_ms
+            ])  # fmt: skip
+        return noted
+
+    def forget(self, written: Mapping[int, Noted]) -> None:
+        """Forget what has been committed, but no use that came since."""
+        for each, noted in written.items():
+            if self.noted.get(each) is noted:
+                del self.noted[each]
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -70,21 +122,17 @@ def holds_ends(db: sqlite3.Connection) -> bool:
     return bool(db.execute(sql).fetchone()[0])
 
 
-def has_expired(entry: Mapping[str, Any], now_ms: int) -> bool:
-    """Whether the memory of an entry has expired."""
-    return entry["expires_ms"] is not None and entry["expires_ms"] <= now_ms
-
-
 def expired_ids(db: sqlite3.Connection, now_ms: int) -> list[int]:
     """Memories whose end has come, ascending."""
     sql = "SELECT id FROM entry WHERE expires_ms <= ? ORDER BY id"
     return [each for (each,) in db.execute(sql, (now_ms,))]
 
 
-def expired_by_tier(db: sqlite3.Connection, now_ms: int) -> dict[int, int]:
+def expired_by_tier(db: sqlite3.Connection, ends: Ends) -> dict[int, int]:
     """Code of a tier -> how many of its memories have expired and are not erased yet."""
+    sql, params = ends.over() or ("0", ())
     return dict(db.execute(
         "SELECT segment.tier, count(*) FROM entry JOIN record ON record.id = entry.id"
-        " JOIN segment ON segment.id = record.segment_id WHERE entry.expires_ms <= ?"
-        " GROUP BY segment.tier", (now_ms,),
+        f" JOIN segment ON segment.id = record.segment_id WHERE {sql} GROUP BY segment.tier",
+        params,
     ))  # fmt: skip

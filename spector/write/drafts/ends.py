@@ -61,10 +61,13 @@ def check_wordless(parsed: Mapping[str, Any]) -> None:
         )
 
 
-def without_end(ends: Mapping[str, int | None] | None, tier: str) -> None:
+def without_end(
+    ends: Mapping[str, int | None] | None, tier: str
+) -> Mapping[str, int | None] | None:
     """Refuse an end for a memory of a tier that does not last; taking one off changes nothing."""
     if ends is not None and ends["expires_ms"] is not None:
         raise not_kept(tier, "no end")
+    return None
 
 
 def not_kept(tier: str, what: str) -> InvalidInputError:

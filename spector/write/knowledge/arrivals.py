@@ -12,7 +12,7 @@ from spector.knowledge.exchange import Arrival, Arrivals, Knowledge, MetError, P
 from spector.knowledge.reading import is_user_said
 from spector.records import MemoryRecord
 from spector.store.core import Transaction
-from spector.store.payloads import Connection, entry_at, has_expired, is_marked, make_tables
+from spector.store.payloads import Connection, entry_at, is_marked, make_tables
 from spector.write.context import WriteContext
 from spector.write.drafts import Draft, path_of_draft
 from spector.write.knowledge.rows import apply_changes
@@ -87,7 +87,8 @@ class ArrivalWriter:
     def _entry(self, db: Connection, draft: Draft) -> dict[str, Any] | None:
         """The entry of a draft's key, unless its memory has expired."""
         entry = entry_at(db, path_of_draft(draft))
-        expired = entry is not None and has_expired(entry, self._parts.clock.now_ms())
+        ends = self._parts.router.durable_store().catalog.ends
+        expired = entry is not None and ends.has_expired(entry, self._parts.clock.now_ms())
         return None if expired else entry
 
     def _known(self, arrivals: Arrivals, lines: Sequence[Incoming]) -> dict[int, int]:

@@ -31,7 +31,6 @@ from spector.store.payloads import (
     delete_rows,
     drop_attachments,
     entry_at,
-    has_expired,
     has_tables,
     is_marked,
     put_attachments,
@@ -122,9 +121,13 @@ class KeyWriter:
         if not work.store.catalog.ends.are_there():
             return
         paths = {path_of_draft(each) for each in work.drafts if each.key is not None}
-        with work.store.catalog.latest() as db:
-            entries = [entry_at(db, path, work.store.catalog.path) for path in paths]
-        gone = {e["id"] for e in entries if e is not None and has_expired(e, work.now_ms)}
+        catalog = work.store.catalog
+        with catalog.latest() as db:
+            entries = [entry_at(db, path, catalog.path) for path in paths]
+        gone = {
+            each["id"] for each in entries
+            if each is not None and catalog.ends.has_expired(each, work.now_ms)
+        }
         if gone:
             self._forgetter.forget_expired(gone)
 

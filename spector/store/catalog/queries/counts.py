@@ -24,9 +24,9 @@ def count_records(catalog: Catalog, condition: SqlFilter) -> int:
 
 def count_by_ways(catalog: Catalog, ways: Sequence[Way], condition: SqlFilter) -> int:
     """How many memories have some tags and labels, and satisfy a condition, too."""
-    ended_ms = catalog.ends.ended_ms
+    ended = catalog.ends.over()
     with catalog.reading() as db:
-        return count_led(db, ways, condition.sql, condition.params, ended_ms)
+        return count_led(db, ways, condition.sql, condition.params, ended)
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
