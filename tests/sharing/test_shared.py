@@ -17,6 +17,8 @@ import pytest
 import spector
 from spector import InvalidInputError, StoreForkedError, StoreLockedError
 from spector.store.catalog import lineage_of
+from spector.store.words import files as word_files
+from spector.store.words.index import _Source
 from tests.fakes import FakeEmbedder
 from tests.sharing.workers import CONFIG, opened
 
@@ -229,3 +231,39 @@ def test_descriptors_stay_as_they_were(mind: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) <= held + 1
     memory.close()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_words_of_texts_are_analysed_once_for_all_who_share_a_store(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_files, "_WORTH_WRITING", 8)
+    with opened(mind) as one:
+        one.remember_many([f"heron {n} at pond {n % 7}" for n in range(40)])
+        assert one.recall("heron 3", k=1)[0].text.startswith("heron 3 ")
+
+    def nothing(*given: object) -> Any:
+        raise AssertionError("all texts are read again")
+
+    monkeypatch.setattr(_Source, "everything", nothing)
+    with opened(mind) as two, opened(mind) as three:
+        for memory in (two, three):
+            assert memory.recall("heron 3", k=1)[0].text.startswith("heron 3 ")
+        two.remember_many([f"stork {n}" for n in range(12)])
+        assert three.recall("stork 3", k=1)[0].text == "stork 3"
+        before = _word_files(mind)
+        two._parts.store.index_rest()
+        after = _word_files(mind)
+        assert after != before
+        three._parts.store.index_rest()
+        assert _word_files(mind) == after  # they lack nothing
+        three.forget(two.recall("stork 5", k=1)[0].id, purge=True)
+        assert _word_files(mind) == {}
+        two._parts.store.index_rest()
+        assert len(_word_files(mind)) > 1
+    with alone(mind) as plain:
+        assert plain.recall("stork 4", k=1)[0].text == "stork 4"
+        assert all(hit.text != "stork 5" for hit in plain.recall("stork 5", k=20))
+
+
+def _word_files(mind: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in mind.glob("lexical/*")}

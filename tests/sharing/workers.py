@@ -26,6 +26,8 @@ CONFIG = Config(
     min_extent_bytes=4096, max_extent_bytes=65536,
 )
 WAIT_S = 120.0
+#: memories that each user has at most in random operations
+_MOST = 200
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload([__name__, "spector.assembly"])
@@ -105,6 +107,11 @@ def operate(path: Path, log_path: Path, user: str, count: int, seed: int) -> Non
     memory = opened(path)
     for n in range(count):
         chance = rng.random()
+        if len(model) > _MOST:  # as many come as go, so that an operation costs the same at the end
+            gone = set(rng.sample(sorted(model), len(model) // 2))
+            memory.forget(sorted(gone), user_id=user)
+            model = {each: text for each, text in model.items() if each not in gone}
+            keyed = {key: each for key, each in keyed.items() if each not in gone}
         some = rng.choice(sorted(model)) if model else None
         text = f"{user} thing {n} of {rng.randrange(9)}"
         if chance < 0.3 or some is None:

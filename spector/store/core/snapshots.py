@@ -101,11 +101,6 @@ class StoreViews(StoreStatus):
         """Seconds to wait for other processes, where these write as well."""
         return None
 
-    @property
-    def keeps_words(self) -> bool:
-        """Whether this process writes the index of words into files."""
-        return self.writable
-
     def share_lock(self, other: StoreViews) -> None:
         """Let one lock guard this store and the other one."""
         self.lock, self._leader = other.lock, other

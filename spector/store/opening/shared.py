@@ -139,11 +139,6 @@ class SharedStore(ReadStore):
     def shared_for_s(self) -> float | None:
         return self.wait_s
 
-    @property
-    def keeps_words(self) -> bool:
-        """False: what one process has read of words may be gone for good in another."""
-        return False
-
     # -- writing ------------------------------------------------------------------------------
 
     def exclusive(self) -> contextlib.AbstractContextManager[object]:

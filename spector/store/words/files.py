@@ -6,7 +6,11 @@ analysis of the texts. Blocks are written first, then the list, then files that 
 names are removed; so there is always one whole index or none.
 
 They have words of texts, so an erasure removes all of them before it ends. Files written later have
-nothing of erased memories.
+nothing of erased memories: only what lives is written, under the lock of the one who writes.
+
+Where several processes write a store in turn, each has an arrangement of its own. So one first
+looks at the list that is there: it keeps the files of blocks that it has, too, and leaves the list
+alone while that lacks little. What an erasure of another process has removed is written anew.
 """
 
 from __future__ import annotations
@@ -57,6 +61,8 @@ _RECORD_CRC: Final = slice(36, 40)
 _WORTH_WRITING: Final = 256
 #: a limit for reading: larger than any block of real texts
 _MOST_BYTES: Final = 1 << 30
+#: of another process's files: rows that would be written for each one that they lack, at most
+_MOST_REWRITTEN: Final = 8
 
 
 class WordFiles:
@@ -80,6 +86,11 @@ class WordFiles:
         self._dead = 0
         #: there are files, and they are unusable
         self._spoilt = False
+        self._is_shared = store.shared_for_s is not None
+        #: the header of the list that was read or written last, which identifies it
+        self._head = ""
+        #: slots that the list of another process lacks; None where the list is this one's
+        self._lacking: int | None = None
 
     @property
     def can_write(self) -> bool:
@@ -89,6 +100,31 @@ class WordFiles:
         """The files are gone."""
         self._written.clear()
         self._rows = self._dead = 0
+        self._head = ""
+
+    def meet_others(self, partitions: Sequence[Partition]) -> bool:
+        """Look at what other processes have made of the files; False where that is good enough.
+
+        The store's lock is held, and the partitions are of the last commit.
+        """
+        self._lacking = None
+        if not self._is_shared:
+            return True
+        if self._head_there() == self._head:
+            return True
+        image, saved = bytes_of(self._files, LIST), None
+        if image is not None:
+            saved, _ = read_rows(image, uuid=self._uuid, analysis=self._analysis)
+        if saved is None:
+            self.forget()
+            self._spoilt = image is not None
+            return True
+        there = {(int(each["number"]), int(each["body_crc"])) for each in saved.named}
+        self._written = {
+            n: each for n, each in self._written.items() if (each[1], each[2]) in there
+        }
+        self._lacking = _lacking(saved, partitions)
+        return self._lacking >= _WORTH_WRITING
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -96,11 +132,23 @@ class WordFiles:
         """The index in the files, if it is of this store and this analysis."""
         if not self._usable:
             return None
-        kept = None
+        kept, tried = None, None
         with contextlib.suppress(StoreError, MemoryError):
-            kept = self._load(partitions)
+            # another process may replace the list while its blocks are being read
+            while kept is None and (head := self._head_there()) not in ("", tried):
+                kept, tried = self._load(partitions), head
         self._spoilt = kept is None and self._files.exists(LIST)
         return kept
+
+    def _head_there(self) -> str:
+        """The header of the list that is there, as hexadecimal digits; "" without a list."""
+        if not self._files.exists(LIST):
+            return ""
+        file = self._files.open(LIST, writable=False)
+        try:
+            return file.read_at(0, LEXICAL_HEADER_BYTES).hex()
+        finally:
+            file.close()
 
     def _load(self, partitions: Sequence[Partition]) -> IndexImage | None:
         image = bytes_of(self._files, LIST)
@@ -115,6 +163,7 @@ class WordFiles:
             return None
         kept = image_from_files(saved, whole, self._trusted(saved, partitions))
         if kept is not None:
+            self._head = image[:LEXICAL_HEADER_BYTES].tobytes().hex()
             for block, entry in zip(kept.blocks, saved.named, strict=True):
                 self._written[id(block)] = (block, int(entry["number"]), int(entry["body_crc"]))
             self._rows = len(saved.alive)
@@ -144,15 +193,19 @@ class WordFiles:
 
     # -- writing --------------------------------------------------------------------------------
 
-    def is_worth_saving(self, rows: int, dead: int) -> bool:
+    def is_worth_saving(self, rows: int, dead: int, kept: IndexImage | None = None) -> bool:
         """True when enough has changed since the files were read or written.
 
         Args:
             rows: rows of the index, including dead ones.
             dead: dead rows of the index.
+            kept: the index itself, where other processes write files, too.
         """
         if not (self.can_write and rows):
             return False
+        if self._lacking is not None and kept is not None:
+            new = sum(each.rows for each in kept.blocks if id(each) not in self._written)
+            return _MOST_REWRITTEN * self._lacking >= new
         return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
     def save(self, kept: IndexImage, partitions: Sequence[Partition]) -> bool:
@@ -189,14 +242,16 @@ class WordFiles:
             written[id(block)] = known
             named[n] = (known[1], block.rows, known[2], 0)
         columns = kept.columns
-        replace_derived(self._files, LIST, pack_rows(
+        image = pack_rows(
             SavedRows(
                 named, self._extents(kept, partitions), kept.fields, kept.speakers,
                 columns["segment"], columns["slot"], columns["alive"], kept.turkish,
             ),
             uuid=self._uuid, analysis=self._analysis,
-        ))
+        )
+        replace_derived(self._files, LIST, image)
         self._written, self._spoilt = written, False
+        self._head = bytes(image[:LEXICAL_HEADER_BYTES]).hex()
         self._rows = len(columns["alive"])
         self._dead = int(np.count_nonzero(~columns["alive"]))
         mine = {LIST, *(name_of(number) for _, number, _ in written.values())}
@@ -209,6 +264,20 @@ class WordFiles:
             crc = _records_crc(here[extent.segment_id], extent.slots)
             out[n] = (extent.segment_id, extent.generation, extent.slots, extent.live, crc)
         return out
+
+
+def _lacking(saved: SavedRows, partitions: Sequence[Partition]) -> int:
+    """Slots that have been filled since a list was written, and memories that have gone."""
+    known = {
+        (int(each["segment_id"]), int(each["generation"])): each for each in saved.extents
+    }
+    count = 0
+    for partition in partitions:
+        each = known.get((partition.segment_id, partition.generation))
+        slots, live = (0, 0) if each is None else (int(each["slots"]), int(each["live"]))
+        fresh = max(0, partition.slots - slots)
+        count += fresh + abs(live + fresh - partition.live)
+    return count
 
 
 def bytes_of(files: Files, name: str) -> Bytes | None:

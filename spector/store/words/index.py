@@ -67,7 +67,7 @@ class Words:
         self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
         self._kernel, self._key, self._mark = store.kernel, store.uuid, mark
         self._index = self._make_index()
-        if store.keeps_words:
+        if store.writable:
             store.words = self
 
     def at(self, view: View) -> WordView:
@@ -96,9 +96,12 @@ class Words:
         if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
             return
         with contextlib.suppress(StoreError, MemoryError):
+            if not self._word_files.meet_others(view.partitions):
+                return
             kept = self._index.image(view.partitions, _Source(store))
             alive = kept.columns["alive"]
-            if self._word_files.is_worth_saving(len(alive), int(np.count_nonzero(~alive))):
+            dead = int(np.count_nonzero(~alive))
+            if self._word_files.is_worth_saving(len(alive), dead, kept):
                 self._word_files.save(kept, view.partitions)
 
     def files_are_gone(self) -> None:
