@@ -139,6 +139,8 @@ def format_of(source: SourceFile) -> str:
             "", f"a file that ends in {source.suffix or 'nothing'} may be anything",
             hint="choose the format with --format, for instance --format text",
         )
+    if head.shape == "array" and not head.first:
+        raise source.error("", "the list in it is empty", hint="name a file with messages")
     names = ", ".join(sorted(map(str, head.first))[:6]) or "none"
     raise source.error(
         "entry 1",
@@ -184,7 +186,8 @@ def head_of(source: SourceFile) -> Head:
     if suffix in _JSONL_SUFFIXES:
         return Head(source, text, "lines", {"text": ""})  # its reader names the broken line
     if suffix == ".json":
-        raise source.error("line 1", "not JSON", hint="choose the format with --format")
+        problem = "not a list of JSON objects" if start == "[" else "not JSON"
+        raise source.error("line 1", problem, hint="choose the format with --format")
     return head
 
 

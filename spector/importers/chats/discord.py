@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -13,8 +14,12 @@ from spector.importers.times import parse_time
 
 __all__ = ["FORMAT"]
 
-#: kinds of messages that people wrote; others are notices of the program
-_SPOKEN: Final = frozenset(("Default", "Reply", "ThreadStarterMessage", "0", "19", "21"))
+#: kinds of messages that people or their programs wrote; others are notices
+_SPOKEN: Final = frozenset((
+    "Default", "Reply", "ThreadStarterMessage", "ChatInputCommand", "ContextMenuCommand",
+    "ApplicationCommand", "0", "19", "20", "21", "23",
+))  # fmt: skip
+_MENTION: Final = re.compile(r"<@!?(\d+)>")
 
 
 def _recognizes(head: Head) -> bool:
@@ -75,8 +80,17 @@ def _text(entry: dict[str, Any]) -> str:
     told = "\n".join(each.strip() for each in shown if isinstance(each, str) and each.strip())
     for text in (entry.get("content"), _object(entry, "forwardedMessage").get("content"), told):
         if isinstance(text, str) and text.strip():
-            return text
+            return _with_names(text, entry.get("mentions")) if "<@" in text else text
     return ""
+
+
+def _with_names(text: str, mentions: Any) -> str:
+    """A text with names for the ids of who is mentioned."""
+    names = {
+        str(each.get("id")): each.get("nickname") or each.get("name")
+        for each in (mentions if isinstance(mentions, list) else ()) if isinstance(each, dict)
+    }
+    return _MENTION.sub(lambda found: f"@{names.get(found[1]) or found[1]}", text)
 
 
 def _kind(entry: dict[str, Any]) -> str | None:

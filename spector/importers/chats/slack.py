@@ -174,7 +174,10 @@ def _speaker(entry: dict[str, Any], users: dict[str, str]) -> str | None:
     if isinstance(user, str) and user in users:
         return users[user]
     profile = entry.get("user_profile")
-    for place, names in ((profile, ("display_name", "real_name", "name")), (entry, ("username",))):
+    for place, names in (
+        (profile, ("display_name", "real_name", "name")), (entry, ("username",)),
+        (entry.get("bot_profile"), ("name",)),
+    ):
         for name in names:
             found = place.get(name) if isinstance(place, dict) else None
             if isinstance(found, str) and found.strip():

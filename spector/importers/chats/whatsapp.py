@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -30,8 +31,14 @@ from spector.importers.times import in_zone
 __all__ = ["ARCHIVE", "FORMAT"]
 
 _NAMED: Final = re.compile(r"([^:\n]{1,80}?): ?(.*)$", re.DOTALL)
+#: what stands in the place of a name in the logs of programs
+_LEVELS: Final = frozenset(
+    "TRACE DEBUG INFO NOTICE WARN WARNING ERROR CRITICAL FATAL SEVERE".split()
+)
 #: text files that are messages by this share of their first lines
 _HEAD_LINES: Final = 40
+#: messages that a name with two colons has to begin
+_LEAST_SURE: Final = 3
 #: there was no WhatsApp before the first; the last is far from other calendars
 _YEARS: Final = range(2009, 2060)
 
@@ -43,8 +50,11 @@ def _recognizes(head: Head) -> bool:
     turns = [turn_of(each, 1) for each in lines[:_HEAD_LINES]]
     if not turns or turns[0] is None:
         return False
-    if any(each is not None and each.odd for each in turns) and not _is_named_so(head.source):
-        return False
+    if not _is_named_so(head.source):
+        named = [_NAMED.match(each.texts[0]) for each in turns if each is not None]
+        names = {each[1].strip().upper() for each in named if each is not None}
+        if any(each is not None and each.odd for each in turns) or names <= _LEVELS:
+            return False
     return sum(each is not None for each in turns) >= 2 or len(lines) <= 3
 
 
@@ -65,9 +75,10 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             " check the first and last day below"
         )
     chat = _chat_name(source, turns[0])
+    names = _names_with_colons(turns)
     for turn in turns:
         try:
-            yield _message(turn, day_first, chat, source, options)
+            yield _message(turn, day_first, chat, source, options, names)
         except ImportFormatError as error:
             yield Broken(error)
 
@@ -113,6 +124,25 @@ def _turns(source: SourceFile) -> Iterator[Turn]:
             turn = found
     if turn is not None:
         yield turn
+
+
+def _names_with_colons(turns: list[Turn]) -> dict[str, str]:
+    """Names up to their first colon -> whole names, where a name has more than one.
+
+    Each message of "Ann: Home" begins so; a single one says nothing.
+    """
+    rests: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter()
+    for turn in turns:
+        named = _NAMED.match(turn.texts[0])
+        if named is not None and not is_notice(named[1], named[2], turn.on_iphone):
+            more = _NAMED.match(named[2])
+            rests.setdefault(named[1], set()).add("" if more is None else more[1])
+            counts[named[1]] += 1
+    return {
+        name: f"{name}: {rest}" for name, (rest, *others) in rests.items()
+        if rest and not others and counts[name] >= _LEAST_SURE
+    }
 
 
 def _order(turns: list[Turn]) -> tuple[bool, bool]:
@@ -171,14 +201,16 @@ def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> date
 
 
 def _message(
-    turn: Turn, day_first: bool, chat: str, source: SourceFile, options: Options
+    turn: Turn, day_first: bool, chat: str, source: SourceFile, options: Options,
+    names: Mapping[str, str],
 ) -> Entry:
     place = f"line {turn.line}"
     named = _NAMED.match("\n".join(turn.texts).rstrip())
     if named is None:
         return LeftOut("notice", place)
-    name = without_marks(named[1]).lstrip("~").strip()
-    text, kind = kind_left_out(named[2])
+    whole = names.get(named[1], named[1])
+    name = without_marks(whole).lstrip("~").strip()
+    text, kind = kind_left_out(named[2][len(whole) - len(named[1]) :].removeprefix(" "))
     if kind and not text:
         return LeftOut(kind, place) if kind == "deleted" else left_out(kind, place, "picture")
     if is_notice(named[1], named[2], turn.on_iphone):

@@ -39,18 +39,24 @@ def properties_of(lines: list[str]) -> dict[str, Any]:
             name, rest = found[1].strip().strip("\"'"), (found[2] or "").strip()
             folded = [] if rest in ("|", ">", "|-", ">-") else None
             if len(out) < _MOST:
-                out[name] = None if folded is not None else _value(rest)
+                value = None if folded is not None else _value(rest)
+                out[name] = value if out.get(name) is None else [*_list(out[name]), *_list(value)]
             continue
         item = _ITEM.match(line)
+        if item is None and folded is None and out.get(name, "") is None and line.strip():
+            folded = []  # properties of a property stay as they are written
         if folded is not None and line.startswith((" ", "\t")):
             folded.append(line.strip())
             out[name] = "\n".join(folded)
         elif item is not None and name in out:
             before = out[name]
-            items = before if isinstance(before, list) else [] if before is None else [before]
-            if len(items) < _MOST:
-                out[name] = [*items, _scalar(item[1].strip())]
+            if len(_list(before)) < _MOST:
+                out[name] = [*_list(before), _scalar(item[1].strip())]
     return {key: value for key, value in out.items() if value is not None}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def told_of(properties: dict[str, Any]) -> str:

@@ -6,7 +6,9 @@ people give them. The others go into the metadata.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TextIO
@@ -14,7 +16,7 @@ from typing import Any, Final, TextIO
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
 from spector.importers.sources import Head, SourceFile
-from spector.importers.tables.dates import iso_of, order_of
+from spector.importers.tables.dates import clock_of, iso_of, order_of
 from spector.importers.texts import instructs
 from spector.importers.times import parse_time
 
@@ -22,7 +24,7 @@ __all__ = ["FORMAT"]
 
 #: field of a memory -> names of its column, the surest first
 _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "text": ("text", "content", "contents", "message", "body", "memory", "note", "value", "metin",
+    "text": ("text", "content", "contents", "message", "body", "memory", "note", "metin",
              "mesaj", "icerik"),
     "event_time": ("event_time", "timestamp", "created_at", "createdat", "datetime", "date_time",
                    "date", "time", "sent_at", "created", "ts", "tarih", "zaman"),
@@ -37,6 +39,7 @@ _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "tags": ("tags", "tag", "labels", "categories", "etiketler"),
     "importance": ("importance",),
     "id": ("id", "message_id", "uuid"),
+    "clock": ("time", "saat", "zaman"),  # beside a day in a column of its own
 }  # fmt: skip
 _DELIMITERS: Final = ",;\t|"
 #: "sep=;", as the first line of a table may say it
@@ -90,7 +93,7 @@ def _table(
     rows = _rows(stream, source, delimiter)
     if has_separator:  # a line for the program of the table, before the names
         next(rows)
-    _, names = next(rows, (0, []))
+    _, names = next((each for each in rows if any(map(str.strip, each[1]))), (0, []))
     while names and not names[-1].strip():  # lines that end with the separator
         names.pop()
     return names, _columns(names, source), rows
@@ -160,7 +163,9 @@ def _row(
     if not text.strip():
         return LeftOut("no text", place)
     message: Message = {"text": text, "source": given.get("source") or source.name}
-    written = given.get("event_time") or ""
+    written, clock = given.get("event_time") or "", clock_of(given.get("clock") or "")
+    if has_clock := bool(clock and 8 <= len(written) <= 10):  # a day
+        written = f"{written} {clock}"
     when = iso_of(written, day_first)
     if when is None:
         raise source.error(
@@ -181,17 +186,30 @@ def _row(
         message["role"] = role
     if importance := given.get("importance"):
         message["importance"] = _number(importance, source, place)
-    if tags := [each for part in re.split("[,;|]", given.get("tags", ""))
-                if (each := label(part)) is not None]:  # fmt: skip
+    if tags := _tags(given.get("tags", "")):
         message["tags"] = tags
     metadata: dict[str, Any] = {} if speaker is None else {"speaker": speaker}
     known = set(columns.values())
+    if moment is None and written:  # it stands for no time
+        known.discard(columns["event_time"])
+    if not has_clock:
+        known.discard(columns.get("clock", -1))
     for at, name in enumerate(names):
         if at not in known and name.strip() and cells[at].strip():
             metadata[name.strip()] = cells[at].strip()
     if metadata:
         message["metadata"] = metadata
     return Found(message, place, given.get("id", ""))
+
+
+def _tags(text: str) -> list[str]:
+    """Tags with signs between them, or as a list of JSON."""
+    parts: list[Any] = re.split("[,;|]", text)
+    if text.startswith("["):
+        with contextlib.suppress(ValueError):
+            found = json.loads(text)
+            parts = found if isinstance(found, list) else parts
+    return [each for part in parts if (each := label(part)) is not None]
 
 
 def _number(text: str, source: SourceFile, place: str) -> float:

@@ -10,12 +10,26 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["iso_of", "order_of"]
+__all__ = ["clock_of", "iso_of", "order_of"]
 
 _LOCAL: Final = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})"
     r"(?:[ ,T]+(\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(?:\s?([AaPp])\.?[Mm]\.?)?)?"
 )
+
+_CLOCK: Final = re.compile(r"(\d{1,2})[:.](\d\d)(?:[:.](\d\d))?(?: ?([AaPp])\.?[Mm]\.?)?")
+
+
+def clock_of(value: str) -> str:
+    """A time of the day, as ISO 8601 writes it; "" for anything else."""
+    found = _CLOCK.fullmatch(value.strip())
+    if found is None:
+        return ""
+    hour, minute, seconds, half = found.groups()
+    if half and not 1 <= int(hour) <= 12:
+        return ""
+    hours = int(hour) % 12 + 12 * (half in "pP") if half else int(hour)
+    return f"{hours:02}:{minute}:{seconds or '00'}" if hours < 24 else ""
 
 
 def order_of(values: Iterable[str]) -> bool | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Options, label
 from spector.importers.sources import Head, SourceFile
+from spector.importers.texts import instructs
 from spector.importers.times import in_zone
 
 __all__ = ["FORMAT"]
@@ -67,8 +68,15 @@ def _haystack(
                 yield LeftOut("no text", at)
                 continue
             role = turn.get("role")
+            if instructs(role):
+                yield LeftOut("instructions", at)
+                continue
+            if role not in ("user", "assistant"):
+                raise source.error(
+                    at, f"role is {str(role)[:40]!r}", hint='write "user" or "assistant"'
+                )
             yield Found({
-                "text": text, "role": role if role in ("user", "assistant") else "user",
+                "text": text, "role": role,
                 "event_time": start + timedelta(seconds=position), "user_id": user,
                 "session_id": label(f"{user}/{name}"), "source": "longmemeval",
                 "metadata": {"session": name, "turn": position},

@@ -14,6 +14,11 @@ from spector.messages import counted
 __all__ = ["FORMAT"]
 
 _LISTS: Final = ("results", "memories")
+#: fields that are read, and those that say nothing of a memory
+_READ: Final = frozenset(
+    """id memory hash metadata created_at updated_at user_id agent_id run_id categories
+    expiration_date score""".split()
+)
 
 
 def _recognizes(head: Head) -> bool:
@@ -80,6 +85,7 @@ def _memory(entry: Any, source: SourceFile, place: str, options: Options) -> Ent
         message["valid_until"] = end
     metadata = entry.get("metadata")
     message["metadata"] = {
+        **{name: value for name, value in entry.items() if name not in _READ and value},
         **(metadata if isinstance(metadata, dict) else {}),
         **({"updated_at": entry["updated_at"]} if isinstance(entry.get("updated_at"), str) else {}),
     }

@@ -12,7 +12,7 @@ __all__ = ["SPEAKER_KEYS", "named_in"]
 #: names that makers use for who says a message
 SPEAKER_KEYS: Final = (
     "speaker", "sender", "sender_name", "senderName", "author", "from", "from_name", "username",
-    "user_name", "userName", "creator", "sent_by", "nickname",
+    "user_name", "userName", "creator", "sent_by", "nickname", "user",
 )  # fmt: skip
 #: of an object for a person: its name
 _NAMES: Final = (
