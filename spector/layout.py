@@ -21,6 +21,7 @@ __all__ = [
     "CRC_SPAN",
     "FORMAT_MINOR",
     "FORMAT_VERSION",
+    "FORMAT_VERSION_KNOWING",
     "HEADER_BYTES",
     "MUTABLE_BYTES",
     "MUTABLE_DTYPE",
@@ -44,6 +45,8 @@ __all__ = [
 FORMAT_VERSION: Final = 2
 #: additions that older code can skip when it reads, but would not maintain when it writes
 FORMAT_MINOR: Final = 2
+#: what a catalog says instead of 2 that only those may read who know of ends and missing texts
+FORMAT_VERSION_KNOWING: Final = 3
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64
 HEADER_BYTES: Final = 64

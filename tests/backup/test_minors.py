@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.store.catalog import schema
+from spector.store.opening import reader
 from tests.crash.workload import vector_of
+from tests.fakes import FakeEmbedder
 from tests.fixtures import make, minors
 
 KINDS = ("closed", "killed")
@@ -100,6 +103,104 @@ def test_a_program_of_an_older_minor_reads_it_and_does_not_write_it(
     with make.open_small(str(mind), mode="r") as memory:
         assert len(memory) > 10
     proof("T16", cells_passed=1)
+
+
+def meta_of(path: Path) -> dict[str, str]:
+    """The description of a store as a program reads it that knows no ends."""
+    with sqlite3.connect(path / "catalog.db") as db:
+        found = dict(db.execute("SELECT key, value FROM meta"))
+    db.close()
+    return found
+
+
+def refuses(path: Path) -> bool:
+    """Whether such a program refuses to open a store, also for reading."""
+    try:
+        schema.check_format(meta_of(path), str(path), writes=False)
+    except spector.FormatVersionError as error:
+        return "upgrade" in error.hint
+    return False
+
+
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "book"}}]}
+MISLEADING: dict[str, Callable[[spector.Memory, int], object]] = {
+    "an end": lambda m, i: m.remember("x", expires_in=60),
+    "a time": lambda m, i: m.remember("x", expires_at="2099-01-01", key="k"),
+    "one of many": lambda m, i: m.remember_many(["x", {"text": "y", "expires_in": 60}]),
+    "an update": lambda m, i: m.update(i, expires_in=60),
+    "no text": lambda m, i: m.remember(attachment=[1]),
+    "a call": lambda m, i: m.remember(CALL, attachment=CALL, key="k"),
+    "many without text": lambda m, i: m.remember_many([{"attachment": [n]} for n in range(2)]),
+    "words gone": lambda m, i: m.update(i, text="", attachment=b"raw"),
+}
+HARMLESS: dict[str, Callable[[spector.Memory, int], object]] = {
+    "a key": lambda m, i: m.remember("x", key="k", namespace=("a",)),
+    "an attachment": lambda m, i: m.remember("x", attachment=b"raw"),
+    "a key that was forgotten": lambda m, i: m.forget(m.remember("x", key="k").id),
+    "no end": lambda m, i: m.update(i, expires_in=None),
+}
+
+
+@pytest.mark.parametrize("how", [*MISLEADING, *HARMLESS])
+def test_older_programs_open_no_store_that_they_would_show_wrongly(
+    tmp_path: Path, how: str, proof: Any
+) -> None:
+    path, wanted = tmp_path / "mind", how in MISLEADING
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        plain = memory.remember("a plain one")
+        assert not refuses(path)
+        with spector.open(path, embedder=FakeEmbedder(), mode="r") as reader:
+            (MISLEADING | HARMLESS)[how](memory, plain.id)
+            assert refuses(path) is wanted
+            assert len(reader) == len(memory), "who knows of them reads on"
+    for more in ({"mode": "r"}, {}, {"shared": True}):
+        with spector.open(path, embedder=FakeEmbedder(), **more) as memory:
+            assert len(memory) == len(list(memory.records()))
+            assert memory.check().ok
+    assert refuses(path) is wanted
+    proof("T16", cells_passed=1)
+
+
+@pytest.mark.parametrize("how", ["an end", "no text"])
+def test_copies_keep_older_programs_out_as_well(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=FakeEmbedder()) as memory:
+        MISLEADING[how](memory, memory.remember("a plain one").id)
+        memory.backup(tmp_path / "copy")
+        memory.export(tmp_path / "all.jsonl")
+    spector.restore(tmp_path / "copy", tmp_path / "back")
+    spector.repair(path, tmp_path / "mended")
+    with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as other:
+        other.import_(tmp_path / "all.jsonl")
+    spector.reembed(path, FakeEmbedder(dim=48))
+    for name in ("mind", "copy", "back", "mended", "other"):
+        assert refuses(tmp_path / name), name
+        assert spector.check(tmp_path / name).ok, name
+
+
+def test_a_write_that_fails_keeps_nobody_out(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        stone = memory.remember("stone", immutable=True)
+        with pytest.raises(spector.SpectorError):
+            memory.update(stone.id, expires_in=5)
+        with pytest.raises(spector.SpectorError):
+            memory.remember("x", expires_in=5, supersedes=stone.id + 999)
+    assert not refuses(tmp_path / "mind")
+
+
+def test_an_older_reader_that_is_open_goes_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        memory.remember("a plain one")
+        with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as older:
+            monkeypatch.setattr(
+                reader, "read_meta", lambda db: dict(db.execute("SELECT key, value FROM meta"))
+            )
+            assert len(older) == 1
+            memory.remember("x", expires_in=60)
+            with pytest.raises(spector.FormatVersionError, match="meanwhile"):
+                older.recall("x")
 
 
 def test_what_older_programs_drop_from_recalls_is_what_has_no_text(mind: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Final
 
 from spector._version import __version__
 from spector.errors import CatalogCorruptError, FormatVersionError
-from spector.layout import FORMAT_MINOR, FORMAT_VERSION, MAX_DIM
+from spector.layout import FORMAT_MINOR, FORMAT_VERSION, FORMAT_VERSION_KNOWING, MAX_DIM
 
 __all__ = [
     "APPLICATION_ID", "BACKUP_NOTE", "CATALOG_NAME", "FULLTEXT_SQL", "FULLTEXT_TOKENIZER",
@@ -111,7 +111,10 @@ def create_tables(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
 
 def read_meta(db: sqlite3.Connection) -> dict[str, str]:
     """The description of the store, by key."""
-    return dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
+    meta = dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
+    if meta.get("format_version") == str(FORMAT_VERSION_KNOWING):  # see `keep_older_out`
+        meta["format_version"] = str(FORMAT_VERSION)
+    return meta
 
 
 def put_meta(db: sqlite3.Connection, entries: Mapping[str, str]) -> None:

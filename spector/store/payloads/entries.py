@@ -16,6 +16,7 @@ from spector.store.payloads.rows import (
     count_of,
     delete_rows,
     has_tables,
+    keep_older_out,
     make_tables,
     put_rows,
     rows_of,
@@ -72,7 +73,10 @@ def entries_of(
 def put_entries(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write entries; the tables are made when the first one needs them."""
     make_tables(db, ENTRY_MINOR)
+    rows = list(rows)
     put_rows(db, _ENTRY, rows)
+    if any(row.get("expires_ms") is not None for row in rows):
+        keep_older_out(db)
 
 
 def prefix_condition(namespace: str, prefix: str) -> tuple[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError, InvalidTextError
+from spector.layout import FORMAT_VERSION, FORMAT_VERSION_KNOWING
 from spector.store.payloads.schema import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
 from spector.store.payloads.tables import PayloadTable
@@ -26,6 +27,7 @@ __all__ = [
     "edge_counts",
     "greatest",
     "has_tables",
+    "keep_older_out",
     "keys_below",
     "last_id_of",
     "living_among",
@@ -84,6 +86,18 @@ def make_tables(db: sqlite3.Connection, minor: int = KNOWLEDGE_MINOR) -> None:
         "INSERT INTO meta VALUES ('format_minor', ?) ON CONFLICT (key) DO UPDATE SET value ="
         " max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
         (str(minor),),
+    )
+
+
+def keep_older_out(db: sqlite3.Connection) -> None:
+    """Have programs refuse to open this catalog that know no ends and no memories without a text.
+
+    They would show what has expired, and lines without words. They take the format for a later one.
+    It is part of the caller's transaction.
+    """
+    db.execute(
+        "UPDATE meta SET value = ? WHERE key = 'format_version' AND value = ?",
+        (str(FORMAT_VERSION_KNOWING), str(FORMAT_VERSION)),
     )
 
 

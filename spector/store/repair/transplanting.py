@@ -21,6 +21,7 @@ from spector.store.files import Bytes
 from spector.store.payloads import (
     PAYLOAD_TABLES,
     PayloadTable,
+    keep_older_out,
     make_tables,
     put_rows,
     table_named,
@@ -100,6 +101,8 @@ def _write(store: Store, place: Place, part: list[SavedMemory], last_id: int) ->
         record["segment_id"] = placed.segment_ids.tolist()
         record["slot"] = placed.slots.tolist()
         insert_rows(tx.connection, record, content, tags)
+        if (headers["flags"] & np.uint16(Flag.NO_TEXT)).any():
+            keep_older_out(tx.connection)
         tx.note_id(max(last_id, part[-1].id))
 
 
@@ -127,6 +130,8 @@ def _transplant_knowledge(
                 ends = [row[each] for each in table.owners if row[each] is not None]
                 if all(each in saved or each in items for each in ends):
                     _put(tx.connection, table, row, found)
+        if any(row["expires_ms"] is not None for row in rows["entry"]):
+            keep_older_out(tx.connection)
         tx.note_id(max(items, default=0))
     for part in _by_weight([row for row in rows[_ATTACHMENT.name] if row["id"] in saved]):
         with store.transaction() as tx:
