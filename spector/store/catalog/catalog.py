@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -59,7 +60,8 @@ class Catalog(Database):
         self.tables_then: tuple[int, frozenset[str]] = (-1, frozenset())
         self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
         self.ends = Ends()
-        self.ends.look = self._holds_ends
+        own = weakref.WeakMethod(self._holds_ends)  # or the two would keep each other
+        self.ends.look = lambda: (look := own()) is not None and look()
         #: reads what is attached to memories, for their records
         self.attachments = AttachmentReader()
         #: other processes write as well
