@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from spector.errors import StoreError
+from spector.store.core import Store
 from spector.store.payloads import Noted, entries_of
 from spector.write.context import WriteContext
 
@@ -29,6 +30,8 @@ class EndMover:
     def __init__(self, parts: WriteContext, may_write: Callable[[], bool]) -> None:
         self._parts = parts
         self._may_write = may_write
+        #: where something was noted; tiers may be gone already when a memory closes itself
+        self._store: Store | None = None
 
     def refresh(self, ids: Collection[int], *, goes_along: bool = False) -> None:
         """Note new ends for those memories that a use keeps; of others nothing is noted.
@@ -47,6 +50,7 @@ class EndMover:
             given_ms, end_ms = row["refresh_ms"], ends.end_of(row)
             if given_ms is None or end_ms is None or not now_ms < end_ms < now_ms + given_ms:
                 continue
+            self._store = store
             ends.noted[row["id"]] = Noted(now_ms + given_ms, row["revision"])
             is_due |= _PART * (now_ms + given_ms - row["expires_ms"]) >= given_ms
         if not goes_along and (is_due or len(ends.noted) >= _MOST):
@@ -54,7 +58,7 @@ class EndMover:
 
     def write(self) -> None:
         """Write what is noted. What cannot be written stays noted: no recall fails for it."""
-        store = self._parts.router.durable_store()
-        if store.catalog.ends.noted:
+        store = self._store
+        if store is not None and store.catalog.ends.noted:
             with contextlib.suppress(StoreError), store.transaction():
                 pass
