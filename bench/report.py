@@ -22,6 +22,7 @@ GROUPS: Final = {
     "recall": "Recall",
     "lists": "Keys, pages and counts",
     "write": "Writing",
+    "import": "Importing files",
     "open": "Import and open",
     "size": "Size",
     "sleep": "Compact and check",

@@ -24,6 +24,7 @@ __all__ = [
     "iso_of_ms",
     "local_of_ms",
     "to_ms",
+    "zone_name",
     "zone_named",
 ]
 
@@ -209,6 +210,17 @@ def zone_named(name: str | tzinfo, argument: str = "timezone") -> tzinfo:
             hint=("pip install tzdata, or pass" if missing else
                   'pass a name like "Europe/Istanbul", or') + ' an offset like "+03:00"',
         ) from None
+
+
+def zone_name(zone: tzinfo) -> str:
+    """How a time zone is named in a text: "UTC", "Europe/Istanbul", "+03:00", else "local"."""
+    if zone is UTC:
+        return "UTC"
+    if isinstance(zone, zoneinfo.ZoneInfo) and zone.key:
+        return zone.key
+    if type(zone) is timezone:
+        return str(timezone(zone.utcoffset(None))).removeprefix("UTC") or "UTC"
+    return "local"
 
 
 def _usable(zone: tzinfo, argument: str) -> tzinfo:

@@ -75,7 +75,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def add_zone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tz", metavar="ZONE", dest="timezone",
-        help="zone of the times that are shown: Europe/Istanbul, +03:00 (default: UTC)",
+        help="zone of days, and of times that are shown: Europe/Istanbul, +03:00 (default: UTC)",
     )
 
 
@@ -163,6 +163,7 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
         group.add_argument(
             "--stored-before", type=time, metavar="TIME", help="recorded before this time, ISO 8601"
         )
+    add_zone(parser)
     add_scopes(parser)
 
 
@@ -204,6 +205,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--alias", metavar="NAME", action="append", default=[],
         help="a name that recall finds it by, one typo allowed (repeatable)",
     )
+    add_zone(parser)
 
 
 def given_fields(args: argparse.Namespace) -> dict[str, Any]:
@@ -299,7 +301,9 @@ def open_store(
     create: bool = False,
     **options: Any,
 ) -> Memory:
-    """The store at ``args.path``; commands that do not embed open it without an embedder.
+    """The store at ``args.path``, with the days of the zone that the arguments name.
+
+    Commands that do not embed open it without an embedder.
 
     Raises:
         StoreNotFoundError: there is no store, and the command does not create one.
@@ -309,6 +313,7 @@ def open_store(
     import spector
 
     embedder = chosen_embedder(args) if hasattr(args, "embedder") else None
+    options.setdefault("timezone", getattr(args, "timezone", None))
     return spector.open(args.path, mode=mode, embedder=embedder, wait=_WAIT_S, **options)
 
 

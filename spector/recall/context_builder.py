@@ -116,7 +116,7 @@ class ContextBuilder:
         )  # fmt: skip
 
     def _block(self, section: str = "") -> Block:
-        return Block(self._layout, ids=self._ids, section=section)
+        return Block(self._layout, ids=self._ids, section=section, zone=self._zone)
 
     def with_knowledge(
         self, found: Context, known: Sequence[Hit], predictions: Sequence[PredictedOutcome] = ()

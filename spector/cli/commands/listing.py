@@ -51,7 +51,6 @@ def add_list(commands: Any) -> None:
         help="with --stored: the page behind this memory, the last of the page before",
     )
     add_selection(parser)
-    add_zone(parser)
     parser.add_argument(
         "--json", action="store_true", dest="as_json",
         help="print one JSON document per line and memory",
@@ -105,6 +104,7 @@ def add_dormant(commands: Any) -> None:
         help="most memories to show (default: 20)",
     )
     add_scopes(parser)
+    add_zone(parser)
     add_json(parser)
     parser.set_defaults(run=run_dormant)
 
@@ -270,6 +270,7 @@ def add_users(commands: Any) -> None:
         "users", help="list users and their memory counts", description=_USERS
     )
     add_path(parser)
+    add_zone(parser)
     add_json(parser)
     parser.set_defaults(run=run_users)
 
@@ -290,7 +291,10 @@ def run_users(args: argparse.Namespace, console: Console) -> int:
         Column("last"),
     ]  # fmt: skip
     console.table(
-        columns, [(each.id, each.count, day(each.first), day(each.last)) for each in users]
+        columns, [
+            (each.id, each.count, *(day(at, console.zone) for at in (each.first, each.last)))
+            for each in users
+        ],
     )
     console.say()
     console.say(counted(len(users), "user"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from spector.cli.commands.knowledge.owner import add_owner, owner_in
 from spector.cli.memory_table import day, show_memories
-from spector.cli.options import add_json, add_path, open_store, positive_int
+from spector.cli.options import add_json, add_path, add_zone, open_store, positive_int
 from spector.cli.output import Column, Console, clean
 from spector.errors import InvalidInputError
 
@@ -25,6 +25,7 @@ def add_facts(commands: Any) -> None:
         "--hops", type=positive_int, default=None, metavar="N",
         help="also facts about what these facts name, N steps far",
     )
+    add_zone(parser)
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_facts)
@@ -64,7 +65,7 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
     console.table(columns, [
         (
             each.id, clean(each.subject), clean(each.predicate), clean(each.object),
-            f"{each.confidence:.2f}", len(each.sources), day(each.last_verified),
+            f"{each.confidence:.2f}", len(each.sources), day(each.last_verified, console.zone),
         )
         for each in found
     ])  # fmt: skip
@@ -84,6 +85,7 @@ def add_entities(commands: Any) -> None:
         "-n", "--limit", type=positive_int, default=20, metavar="N",
         help="most entities, or memories, to show (default: 20)",
     )
+    add_zone(parser)
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_entities)
@@ -118,7 +120,7 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
     console.table(columns, [
         (
             clean(each.name), clean(each.type), each.mentions,
-            "" if each.last_seen is None else day(each.last_seen),
+            "" if each.last_seen is None else day(each.last_seen, console.zone),
             clean(", ".join(each.aliases)), clean(each.user_id or ""),
         )
         for each in found

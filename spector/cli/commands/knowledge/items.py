@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spector.cli.commands.knowledge.owner import add_owner, owner_in
 from spector.cli.memory_table import day
-from spector.cli.options import add_json, add_path, open_store, positive_int
+from spector.cli.options import add_json, add_path, add_zone, open_store, positive_int
 from spector.cli.output import Column, Console, clean
 from spector.messages import counted
 
@@ -31,6 +31,7 @@ def add_procedures(commands: Any) -> None:
     parser.add_argument("--status", choices=_STATUSES, help="only those of this status")
     parser.add_argument("--steps", action="store_true", help="print the steps of each")
     _add_limit(parser)
+    add_zone(parser)
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_procedures)
@@ -59,7 +60,8 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
     console.table(columns, [
         (
             each.id, clean(each.name), each.status, _share(each), each.executions,
-            "" if each.last_used is None else day(each.last_used), clean(", ".join(each.triggers)),
+            "" if each.last_used is None else day(each.last_used, console.zone),
+            clean(", ".join(each.triggers)),
         )
         for each in found
     ])  # fmt: skip
