@@ -41,7 +41,7 @@ def reflect_once(
     erase = is_overdue(router, now_ms, config.erase_after_s)
     compaction = compact_all(
         router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
-        erase=erase,
+        erase=erase, between=between,
     )
     between()
     clustered = cluster_due(router, config, between)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -55,6 +56,7 @@ def compact_all(
     needles: Needles | None = None,
     always: bool = False,
     progress: Progress | None = None,
+    between: Callable[[], object] = int,
 ) -> CompactionReport:
     """Rebuild every due partition; with ``erase`` also erase forgotten content everywhere else.
 
@@ -63,7 +65,8 @@ def compact_all(
     Each partition is its own commit: an interrupted or killed run leaves some partitions compacted
     and the others unchanged. A damaged one is left as it is and reported under ``failed``; the
     others and the erasure go on. ``needles`` are searched for at the end, whether anything was due
-    or not; ``always`` writes a receipt even then.
+    or not; ``always`` writes a receipt even then. ``between`` is called between two pieces of work,
+    without a lock: who waits for the store goes first.
     """
     started = time.perf_counter()
     if not dry_run:
@@ -78,11 +81,13 @@ def compact_all(
     kept = reclaimed = removed = saved = 0
     for done, (store, segment_id) in enumerate(due):
         path = path_of(store, segment_id)
+        between()
         try:
             if dry_run:
                 did = _rehearse(store, segment_id)
             else:
                 arrangement = arrange(router, store, segment_id, config)
+                between()
                 did = compact_partition(store, segment_id, arrangement)
         except PartitionCorruptError as error:
             failed.append({"path": path, "message": str(error)})
@@ -103,7 +108,7 @@ def compact_all(
     if erasing or ((always or needles is not None) and not dry_run):
         receipt = finish_erasure(
             router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
-            failed=failed, needles=needles,
+            failed=failed, needles=needles, between=between,
         )
     after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from spector.clock import iso_of_ms
@@ -64,7 +64,7 @@ def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
 def finish_erasure(
     router: TierRouter, due: Mapping[Store, DueErasure], *, now_ms: int, after_s: float,
     rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
-    needles: Needles | None,
+    needles: Needles | None, between: Callable[[], object] = int,
 ) -> ErasureReceipt:
     """Finish an erasure after partitions have been rewritten; returns the receipt.
 
@@ -75,6 +75,7 @@ def finish_erasure(
         due: what was due before the partitions were rewritten.
         rewritten, failed: of ``CompactionReport``.
         needles: what to search for; None searches for nothing.
+        between: called between two pieces of work, without a lock.
     """
     stores = router.stores()
     durable = router.durable_store()
@@ -85,12 +86,15 @@ def finish_erasure(
     derived = derived_from(durable, _ids(due.values()))
     not_yet: set[int] = set()
     for store, what in due.items():
-        done, left = purge(store)
+        between()
+        done, left = purge(store, between)
+        between()
         if not left and len(store.partitions.retired_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"
         purged += done if store is durable else []
         wiped = _wipe(router, store)
         purged += wiped if store is durable else []
+        between()
         gone, stays = _remove_words(store)
         purged += gone
         left = left or stays or (log_left if store is durable else "")

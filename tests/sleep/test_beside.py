@@ -14,6 +14,7 @@ import pytest
 
 import spector
 from spector import Config, Memory
+from spector.sleep.maintenance import reflect_once
 from tests.sleep.nights import asleep, pass_days
 
 
@@ -41,6 +42,38 @@ def test_a_plan_reads_beside_the_writer(tmp_path: Path) -> None:
         writing = memory._parts.store.catalog.main
         with memory._parts.sleeper._survey.knowledge() as reader:
             assert reader._db is not writing
+
+
+def test_who_writes_goes_between_two_partitions_of_an_erasure(tmp_path: Path) -> None:
+    """A lock that is taken again at once is never another one's: writers waited for seconds."""
+    with asleep(tmp_path / "mind") as (memory, clock):
+        old = []
+        for day in range(5):
+            old += memory.remember_many([f"note {n} of day {day}" for n in range(3)])
+            pass_days(clock, 1)
+        memory.forget(old[::3])
+        pass_days(clock, 3)
+        written: list[int] = []
+
+        def write() -> None:
+            written.append(memory.remember(f"beside {len(written)}").id)
+
+        def between() -> None:
+            writer = threading.Thread(target=write)
+            writer.start()
+            writer.join(30)
+            assert not writer.is_alive(), "the lock was held"
+
+        report = reflect_once(
+            memory._parts.router, now_ms=clock.now_ms(), config=Config(), between=between
+        )
+        receipt = report.compaction.receipt
+        assert receipt is not None
+        assert set(receipt.ids) == {each.id for each in old[::3]}
+        assert report.compaction.partitions_compacted == 5
+        assert len(written) >= 2 * report.compaction.partitions_compacted
+        assert memory.check().ok
+        assert {each.id for each in memory.records()} >= set(written)
 
 
 def _beside(
