@@ -94,10 +94,12 @@ def state_of(record: MemoryRecord, *, protected: bool = False, zone: tzinfo = UT
     if record.superseded:
         until = record.valid_until
         states.append("superseded" if until is None else f"superseded, until {day(until, zone)}")
-    states += (
-        name for flag, name in ((Flag.DORMANT, "dormant"), (Flag.QUARANTINED, "quarantined"))
-        if flag in record.flags
-    )  # fmt: skip
+    if record.dormant:
+        since, rule = record.dormant_since, record.dormant_rule
+        when = "" if since is None else f" since {day(since, zone)}"
+        states.append(f"dormant{when} ({rule})" if rule else f"dormant{when}")
+    if Flag.QUARANTINED in record.flags:
+        states.append("quarantined")
     if protected:
         states += _protections(record)
     return ", ".join(states)

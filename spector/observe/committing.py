@@ -266,7 +266,7 @@ class Committer:
         others = {
             each: other for each, other in found.items()
             if each not in knowledge and not other.superseded
-            and payloads.get(each, set()) <= {"observed", "episode"}
+            and payloads.get(each, set()) <= {"observed", "episode", "rest"}
         }
         if job.outside.relations is None:
             edges += related(

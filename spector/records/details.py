@@ -122,6 +122,8 @@ class Details:
     class_confidence: float | None = None
     summary: str | None = None
     raw: str | None = None
+    rested_ms: int | None = None
+    rested_by: str | None = None
     key: str | None = None
     namespace: tuple[str, ...] = ()
     revision: int = 0
@@ -159,13 +161,14 @@ def details_of(
         reader: reads what is attached to it.
     """
     observed, episode = payloads.get("observed", {}), payloads.get("episode", {})
+    rest = payloads.get("rest", {})
     made = Details(
         payload=next((each for each in _SORTS if each in payloads), None),
         notes=notes_of(observed), emotion=observed.get("emotion"),
         write_source=observed.get("write_source") or "manual",
         data_source=observed.get("data_source"),
         class_confidence=observed.get("class_confidence"), summary=episode.get("summary"),
-        raw=observed.get("raw"),
+        raw=observed.get("raw"), rested_ms=rest.get("since_ms"), rested_by=rest.get("rule"),
     )  # fmt: skip
     if entry is not None:
         made = with_entry(made, entry, reader)
@@ -223,6 +226,20 @@ class Described:
     def dormant(self) -> bool:
         """True when it rests, by ``retire`` or by sleep; recall skips it unless asked otherwise."""
         return Flag.DORMANT in self.flags
+
+    @property
+    def dormant_since(self) -> datetime | None:
+        """When sleep put it to rest; None for what is awake, or was retired by name."""
+        rest_ms = None if self.details is None else self.details.rested_ms
+        is_of_now = rest_ms is not None and self.dormant and self.last_access_s < rest_ms // 1000
+        return from_ms(rest_ms) if rest_ms is not None and is_of_now else None
+
+    @property
+    def dormant_rule(self) -> str | None:
+        """The rule by which sleep put it to rest; None where `dormant_since` is None."""
+        if self.details is None or self.dormant_since is None:
+            return None
+        return self.details.rested_by
 
     @property
     def consolidated(self) -> bool:

@@ -165,7 +165,7 @@ def _described(
     return [
         Neighbour(
             record=hit.record, likeness=like,
-            sorts=frozenset(sorts.get(hit.id, ())) - {"observed", "episode"},
+            sorts=frozenset(sorts.get(hit.id, ())) - {"observed", "episode", "rest"},
             fact=facts.get(hit.id), observed=observed.get(hit.id),
         )
         for hit, like in zip(hits, likeness, strict=True)

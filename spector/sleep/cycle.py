@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
-from spector.sleep.night import DAY_MS, RETIRED, Night, Tools, breathe
+from spector.sleep.night import DAY_MS, RETIRED, Night, Tools, breathe, without_ids
 from spector.sleep.state import SleepState
 from spector.sleep.steps import STEPS
 from spector.write import Unit, UnitWriter
@@ -25,7 +24,6 @@ Progress = Callable[[str, int, int | None], None]
 #: an interrupted cycle is given up after a day
 _STALE_MS: Final = DAY_MS
 _MOST_IDS: Final = 1000
-_ID: Final = re.compile(r"\d{6,}")
 #: mechanics of the files, which come first and last
 FIRST: Final = "seal"
 LAST: Final = "upkeep"
@@ -91,7 +89,7 @@ class _Tally:
         self.skipped.update(unit.skipped)
         if unit.what == RETIRED or unit.erases:
             self.rules.update(
-                _rule(unit.reasons.get(each, unit.reason)) for each in found
+                without_ids(unit.reasons.get(each, unit.reason)) for each in found
                 if each not in unit.kinds
             )
         self.fallback = self.fallback or unit.fallback
@@ -102,11 +100,6 @@ class _Tally:
             skipped=dict(self.skipped), rules=dict(self.rules), fallback=self.fallback,
             elapsed_ms=(time.perf_counter() - self.started) * 1000,
         )  # fmt: skip
-
-
-def _rule(reason: str) -> str:
-    """A reason without the memory that it names."""
-    return _ID.sub("another", reason)
 
 
 class Cycle:

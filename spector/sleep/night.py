@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -24,7 +25,7 @@ from spector.write import ConceptRun, Promotion, Unit, differences, unpacked_row
 
 __all__ = [
     "DAY_MS", "ERASED", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools",
-    "Units", "batches", "breathe", "has_flag", "mark_of", "texts_of",
+    "Units", "batches", "breathe", "has_flag", "mark_of", "texts_of", "without_ids",
 ]
 
 #: the units of a step, and at its end the fields of the state that change with it
@@ -35,6 +36,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 DAY_MS: Final = 86_400_000
 #: memories that are read at once
 _PART: Final = 200
+_ID: Final = re.compile(r"\d{6,}")
 _log = logging.getLogger("spector.sleep")
 #: what is in no recall by default
 _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY)
@@ -377,6 +379,11 @@ def texts_of(night: Night, ids: Collection[int]) -> dict[int, Words]:
 def mark_of(user: str | None) -> str:
     """What stands for a user in the record of a cycle, which has no words."""
     return f"{zlib.crc32((user or '').encode()):08x}"
+
+
+def without_ids(reason: str) -> str:
+    """A reason without the memory that it names."""
+    return _ID.sub("another", reason)
 
 
 def has_flag(rows: Rows, flag: Flag) -> Mask:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from spector.knowledge import Changes, KnowledgeReader, encode
 from spector.layout import Flag
 from spector.search import Strengths
-from spector.sleep.night import RETIRED, Mask, Night, Rows, batches, has_flag, mark_of
+from spector.sleep.night import (
+    RETIRED,
+    Mask,
+    Night,
+    Rows,
+    batches,
+    has_flag,
+    mark_of,
+    without_ids,
+)
 from spector.sleep.protection import AT_REST
 from spector.write import Unit
 
-__all__ = ["retiring"]
+__all__ = ["noting_rest", "retiring"]
 
 
 def retiring(
@@ -53,10 +63,28 @@ def retiring(
             ids=batch.tolist(), alter=_put_to_rest, what=RETIRED, seen=len(batch),
             skipped=skipped, reason=why if isinstance(why, str) else "",
             reasons={} if isinstance(why, str) else why,
+            decide=noting_rest(night, batch.tolist(), why),
         )  # fmt: skip
         skipped = {}
     if skipped:
         yield Unit(seen=waiting, skipped=skipped)
+
+
+def noting_rest(
+    night: Night, ids: Sequence[int], why: str | Mapping[int, str]
+) -> Callable[[KnowledgeReader, int], Changes]:
+    """The rows that say since when memories rest, and by which rule."""
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes()
+        for each in sorted(reader.owners(list(ids))):
+            rule = why if isinstance(why, str) else why.get(each, "")
+            changes.put("payload", id=each, sort="rest", json=encode("rest", {
+                "since_ms": night.started_ms, "rule": without_ids(rule),
+            }))  # fmt: skip
+        return changes
+
+    return decide
 
 
 def _put_to_rest(fresh: Strengths) -> Mask:

@@ -78,27 +78,17 @@ def compact_all(
     bytes_before = sum(_bytes(store) for store in router.stores())
     seen = sum(len(store.segments) for store in router.stores())
     failed: list[dict[str, str]] = []
-    kept = reclaimed = removed = saved = 0
     for done, (store, segment_id) in enumerate(due):
         path = path_of(store, segment_id)
         between()
         try:
-            if dry_run:
-                did = _rehearse(store, segment_id)
-            else:
-                arrangement = arrange(router, store, segment_id, config)
-                between()
-                did = compact_partition(store, segment_id, arrangement)
+            did = (_rehearse if dry_run else _rebuilt)(store, segment_id, router, config, between)
         except PartitionCorruptError as error:
             failed.append({"path": path, "message": str(error)})
-            did = None
+            continue
         if did is None:
             continue
         rows.append(asdict(did))
-        kept += rows[-1]["kept"]
-        reclaimed += rows[-1]["reclaimed"]
-        removed += rows[-1]["kept"] == 0
-        saved += rows[-1]["bytes_before"] - rows[-1]["bytes_after"]
         if progress is not None:
             progress(done + 1, len(due))
     for store in router.stores():
@@ -110,10 +100,13 @@ def compact_all(
             router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
             failed=failed, needles=needles, between=between,
         )
+    saved = sum(each["bytes_before"] - each["bytes_after"] for each in rows)
     after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(
         dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
-        partitions_removed=removed, records_kept=kept, records_reclaimed=reclaimed,
+        partitions_removed=sum(each["kept"] == 0 for each in rows),
+        records_kept=sum(each["kept"] for each in rows),
+        records_reclaimed=sum(each["reclaimed"] for each in rows),
         bytes_before=bytes_before, bytes_after=after,
         erased=not failed and (receipt is None or receipt.complete), receipt=receipt,
         elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
@@ -121,7 +114,17 @@ def compact_all(
     )
 
 
-def _rehearse(store: Store, segment_id: int) -> Rewrite | None:
+def _rebuilt(
+    store: Store, segment_id: int, router: TierRouter, config: Config,
+    between: Callable[[], object],
+) -> Rewrite | None:
+    """Compact a partition; what it did."""
+    arrangement = arrange(router, store, segment_id, config)
+    between()
+    return compact_partition(store, segment_id, arrangement)
+
+
+def _rehearse(store: Store, segment_id: int, *_: object) -> Rewrite | None:
     """What compacting a partition would do."""
     with store.still():
         segment = store.segments.get(segment_id)

@@ -110,7 +110,8 @@ def add_dormant(commands: Any) -> None:
 
 
 _DORMANT = """List the memories that spector retire or sleep has put to rest, the latest event
-first: they are kept, but recalls leave them out. spector reactivate brings them back. Exit code 1:
+first: since when and by which rule of sleep, where it was sleep. They are kept, but recalls leave
+them out; spector reactivate brings them back. Exit code 1:
 there is none."""
 
 

@@ -20,6 +20,7 @@ from spector.layout import Category, Flag, TierCode
 from spector.providers import estimated_tokens
 from spector.search import Strengths, Words
 from spector.sleep.night import Mask, Night, Rows, Units, breathe, has_flag, texts_of
+from spector.sleep.retiring import noting_rest
 from spector.write import Prepared, Unit
 
 __all__ = ["consolidate"]
@@ -245,11 +246,13 @@ def _theme(night: Night, cluster: _Cluster, entities: Mapping[int, set[int]]) ->
     }  # fmt: skip
     if not text:
         return Unit(seen=len(cluster.ids), skipped={"nothing to say": 1}, fallback=fallback)
+    resting = _resting(night, cluster)
     shared = Counter(entity for each in cluster.ids for entity in entities.get(each, ()))
     return Unit(
         ids=cluster.ids, alter=_originals(night), what="consolidated",
         prepared=[Prepared(text, fields)], seen=len(cluster.ids), reason="one theme",
-        decide=_ties(cluster.ids, shared, _resting(night, cluster)), fallback=fallback,
+        decide=_ties(cluster.ids, shared, resting, noting_rest(night, resting, "in a theme")),
+        fallback=fallback,
     )  # fmt: skip
 
 
@@ -301,7 +304,8 @@ def _resting(night: Night, cluster: _Cluster) -> list[int]:
 
 
 def _ties(
-    sources: Iterable[int], shared: Mapping[int, int], resting: Sequence[int]
+    sources: Iterable[int], shared: Mapping[int, int], resting: Sequence[int],
+    rests: Callable[[KnowledgeReader, int], Changes],
 ) -> Callable[[KnowledgeReader, int], Changes]:
     """The rows of a theme: where it is from, what it mentions, and what refers to it from now on.
     """
@@ -321,6 +325,7 @@ def _ties(
                         note=None)  # fmt: skip
         for each in sorted(living.keys() & set(resting)):
             plan_moved_references(reader, changes, each, made)
+        changes.add(rests(reader, now_ms))
         known = reader.items(shared)
         for entity, count in sorted(shared.items()):
             if entity in known:

@@ -158,6 +158,10 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("foresight_until_ms", _moment),
         Field("reply", _flag, False),
     ),
+    "rest": (
+        Field("since_ms", _moment),
+        Field("rule", _text),
+    ),
 }
 
 
