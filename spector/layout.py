@@ -46,7 +46,7 @@ FORMAT_VERSION: Final = 2
 #: additions that older code can skip when it reads, but would not maintain when it writes
 FORMAT_MINOR: Final = 2
 #: what a catalog says instead of 2 that only those may read who know of ends and missing texts
-FORMAT_VERSION_KNOWING: Final = 3
+FORMAT_VERSION_KNOWING: Final = 100 + FORMAT_VERSION
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64
 HEADER_BYTES: Final = 64

@@ -198,6 +198,10 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--expires-in", type=float, metavar="SECONDS", help="when it expires and is erased"
     )
     parser.add_argument("--expires-at", metavar="TIME", help="the same, ISO 8601 with a zone")
+    parser.add_argument(
+        "--refresh", action="store_const", const=True,
+        help="with --expires-in: each use (recall --learn) begins it anew",
+    )
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
     parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
     parser.add_argument("--source", help="document, tool or page it comes from")
@@ -213,6 +217,7 @@ def given_fields(args: argparse.Namespace) -> dict[str, Any]:
     names = (
         "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
         "valid_until", "metadata", "role", "source", "expires_in", "expires_at",
+        "refresh",
     )  # fmt: skip
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     several = {"tags": args.tag, "aliases": args.alias}

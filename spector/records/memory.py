@@ -93,7 +93,10 @@ class MemoryRecord(Described):
     read_ms: int | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return f"MemoryRecord(id={self.id}, tier={self.tier!r}, text={shortened(self.text)!r})"
+        words = f"text={shortened(self.text)!r}"
+        if not self.text and self.attachment_bytes is not None:
+            words = f"attachment_bytes={self.attachment_bytes}"
+        return f"MemoryRecord(id={self.id}, tier={self.tier!r}, {words})"
 
     @property
     def event_time(self) -> datetime:

@@ -64,12 +64,14 @@ class Finder:
             UnknownRecordError: there is none in the scope.
         """
         if key is None:
+            _refuse_namespace(namespace)
             return target
         return self.get_named(target, key, namespace, scope).id
 
     def get_named(self, target: Any, key: Any, namespace: Any, scope: Scope) -> MemoryRecord:
         """The record of an id, or the one that has a key; see `get_within`."""
         if key is None:
+            _refuse_namespace(namespace)
             return self.get_within(target, scope)
         return self.get_by_key(key_path(target, key, namespace, scope), scope)
 
@@ -241,6 +243,14 @@ def key_path(target: Any, key: Any, namespace: Any, scope: Scope) -> KeyPath:
     return KeyPath(
         parse_namespace(namespace), parse_key(key), scope.user_id or "", scope.agent_id or ""
     )
+
+
+def _refuse_namespace(namespace: Any) -> None:
+    """Refuse a namespace beside an id, which it would not restrict."""
+    if namespace is not None and namespace != ():
+        raise InvalidInputError(
+            "a namespace was given without a key", hint="pass key= as well, or leave it out"
+        )
 
 
 def unknown_key(path: KeyPath) -> UnknownRecordError:

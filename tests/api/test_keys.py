@@ -337,6 +337,12 @@ def test_what_is_no_namespace_is_refused(memory: Memory, namespace: Any) -> None
 def test_a_namespace_needs_a_key_and_a_key_a_lasting_tier(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match="without a key"):
         memory.remember("x", namespace=("a",))
+    plain = memory.remember("x")
+    for verb in (memory.get, lambda each, **more: memory.update(each, text="y", **more)):
+        for label in ("a", ("a",), ["a", "b"], 5):
+            with pytest.raises(InvalidInputError, match="without a key"):
+                verb(plain.id, namespace=label)
+        assert verb(plain.id, namespace=()).id == plain.id
     with pytest.raises(InvalidInputError, match="working"):
         memory.remember("x", key="k", tier="working")
     with pytest.raises(InvalidInputError, match="auto"):

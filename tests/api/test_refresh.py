@@ -8,6 +8,8 @@ the memory make of a note.
 
 from __future__ import annotations
 
+import gc
+import json
 import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -18,6 +20,7 @@ import pytest
 
 import spector
 from spector import ManualClock, Memory, StoreLockedError, UnknownRecordError
+from spector.cli.main import main
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
@@ -110,6 +113,17 @@ def test_closing_writes_what_is_noted(path: Path, clock: ManualClock) -> None:
         clock.advance(seconds=5)
         reader.recall(CUE)
         assert next(reader.records()).expires_at == at(65)
+    assert end_in(path, clock) == at(65)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_one_that_is_dropped_writes_it_too(path: Path, clock: ManualClock) -> None:
+    memory = opened(path, clock)
+    memory.remember(CUE, expires_in=60, refresh=True)
+    clock.advance(seconds=5)
+    memory.recall(CUE)
+    del memory
+    gc.collect()
     assert end_in(path, clock) == at(65)
 
 
@@ -250,3 +264,23 @@ def test_in_memory_and_beside_an_interrupt(clock: ManualClock) -> None:
         memory.remember("a sparrow")
         assert memory._parts.store.catalog.ends.noted == {}
         assert sorted(each.text for each in memory.records()) == [CUE, "a sparrow"]
+
+
+@pytest.mark.slow
+def test_the_command_line_keeps_one_alive_that_is_used(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "raw").write_bytes(b"raw")
+    given = ["remember", str(path), "", "--attach", str(tmp_path / "raw"), "--key", "k"]
+    for more, said in (
+        (["--refresh"], "--refresh was given without --expires-in"),
+        (["--refresh", "--expires-at", "2099-01-01"], "--refresh was given without --expires-in"),
+        (["--expires-in", "5", "--expires-at", "2099-01-01"],
+         "--expires-in and --expires-at were given"),
+    ):  # fmt: skip
+        assert main([*given, *more]) == 2
+        assert said in capsys.readouterr().err
+    assert main([*given, "--refresh", "--expires-in", "60"]) == 0
+    capsys.readouterr()
+    assert main(["get", str(path), "--key", "k", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["refresh_s"] == 60

@@ -28,3 +28,9 @@ def test_a_text_is_cut_only_when_it_is_longer_than_what_is_shown(memory: Memory)
     whole, cut = "w" * 60, "c" * 61
     assert f"text={whole!r})" in repr(memory.remember(whole))
     assert f"text={'c' * 60 + '...'!r})" in repr(memory.remember(cut))
+
+
+def test_a_memory_without_a_text_prints_how_large_its_attachment_is(memory: Memory) -> None:
+    record = memory.remember(attachment={"lat": 1})
+    for shown in (repr(record), repr(memory.get(record.id)), repr(next(memory.records()))):
+        assert shown.endswith(f"(id={record.id}, tier='episodic', attachment_bytes=9)")

@@ -56,7 +56,9 @@ def refuse_newer(files: DiskFiles, recovered: RecoveredCatalog) -> None:
         FormatVersionError
     """
     said = recovered.meta.get("format_version", "")
-    if not said.isdecimal() or len(said) > 9 or int(said) <= FORMAT_VERSION_KNOWING:
+    if not said.isdecimal() or len(said) > 9 or int(said) <= FORMAT_VERSION:
+        return
+    if said == str(FORMAT_VERSION_KNOWING):
         return
     for name in partitions_in(files):
         with contextlib.suppress(SpectorError):
