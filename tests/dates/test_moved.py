@@ -40,6 +40,7 @@ def test_a_month_that_something_was_moved_to_is_ahead(text: str, iso: str) -> No
         "iki haftada bir salı görüşüyoruz",
         "her gün toplantımız var, cumalar hariç",
         "pazartesileri yüzmeye gidiyorum",
+        "Salı günleri yogaya gidiyorum.",
         "ayda bir cuma buluşuyoruz",
     ],
 )

@@ -68,6 +68,8 @@ def weekday_at(r: Reader, start: int) -> tuple[int, int] | None:
         if base in ("per", "car", "cum") and len(r.words) > 3:
             return None
     end = start + 1
+    if r.text(end) in ("gunleri", "gunlerinde"):
+        return None  # every Tuesday
     if r.text(end) in _DAY_WORDS:
         end += 1
     return words.WEEKDAYS[base], end

@@ -11,9 +11,11 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from spector.language.frames.pairs.akin import STEM, met
 from spector.language.frames.pairs.kinds import TITLES, Values, values_in
-from spector.language.frames.pairs.lines import SHIFTS, Line, is_of_same, is_past
-from spector.language.frames.pairs.values import is_value
+from spector.language.frames.pairs.leaving import LEAVES, leaves_for
+from spector.language.frames.pairs.lines import SHIFTS, TURNS, Line, is_of_same, is_past
+from spector.language.frames.pairs.values import UNIT_STEMS, is_count, is_day, is_value
 from spector.language.words import is_stop, plain
 from spector.process import keeps
 
@@ -48,14 +50,18 @@ _LEFT: Final = re.compile(
     r"|\b(?:dropped|ditched|got rid of|stopped using|no longer using) (?P<two>[^,.;!]{1,40}?)"
     r"(?= for\b| and\b|,|;|\.|!|$)"
     r"|(?P<three>[\w.]+)['’]?(?:d[ae]n|t[ae]n) [\w.]+['’]?y?[ae] "
-    r"(?:tasi|gec|cevir|degistir|don)\w*[dt][iu]\w*"
+    r"(?:tasi|gec|cevir|degistir|don|kay|cek|al[iu]n|ertele)\w*[dt][iu]\w*"
 )
 #: one has it no longer
 _SOLD: Final = re.compile(
     r"\b(?:sold|returned|gave away|gave up|cancelled|canceled|quit)\b"
     r"|\b(?:sat|birak|iade et|iptal et|ver)[dt][iu](?:m|k)\b"
 )
-_NOW: Final = re.compile(r"\b(?:now|nowadays|these days|artik|simdi|su an)\b")
+_NOW: Final = re.compile(
+    r"\b(?:now|nowadays|these days|already|from (?:this|next) (?:week|month|year)"
+    r"|from (?:mon|tues|wednes|thurs|fri|satur|sun)day(?: on)?|itibaren"
+    r"|(?:as of|starting|from) (?:today|tomorrow|now)|artik|simdi|su an|oldu(?:m|k|lar)?)\b"
+)
 _GIVEN_UP: Final = re.compile(r"\b(?:i|we)(?:'ve| have)? (?:gave|given) up (?:on )?(.+)")
 _KIN: Final = re.compile(
     r"\b(anne|baba|kardes|abi|abla|ogl|kizim|esim|esin|koca|karim|dede|teyze|amca|dayi|hala|kuzen"
@@ -72,10 +78,13 @@ _OF_ONE: Final = frozenset(("phone", "mail"))
 _YOK: Final = re.compile(r"\byok(?:mus|tu)?\b")
 _VAR: Final = re.compile(r"\bvar(?:mis|di)?\b")
 _VERB: Final = re.compile(r"(?P<stem>\w{2,}?)(?P<no>m)?[iu]yor(?P<who>\w*)")
+_BEGUN: Final = re.compile(
+    r"\bstarted (?P<verb>\w{2,}?)(?:ing)\b|\b(?P<stem>\w{2,}?)y?(?:meye|maya) basla[dt]i(?P<who>\w)"
+)
 #: each message that a rule here is about has one of these
 _SIGNS: Final = (
-    _TAKES_BACK, _NOT, _CHANGED, _LEFT, _GIVEN_UP, _NO_MORE, _YOK, _SOLD,
-    re.compile(r"\bnow\b|\bsimdi\b|\b\w+m[iu]yor"), SHIFTS,
+    _TAKES_BACK, _NOT, _CHANGED, _LEFT, _GIVEN_UP, _NO_MORE, _YOK, _SOLD, _NOW, _BEGUN,
+    re.compile(r"\b\w+m[iu]yor"), SHIFTS, TURNS, *LEAVES,
 )
 
 
@@ -95,14 +104,15 @@ def correction(before: Line, clauses: Sequence[Line], new: str) -> float:
     """
     if not clauses or is_past(before) or not all(
         is_of_same(before, each) and _kin(each) == _kin(before)
-        for each in clauses if _met(_said(each), _said(before))
+        for each in clauses if met(_said(each), _said(before))
     ):
         return 0.0
     known = values_in(before)
     sure = (
         any(_is_denied_now(before, each) for each in clauses)
         or _is_left(before, clauses, new) or _is_sold(before, clauses)
-        or _is_given_up(before, clauses)
+        or _is_given_up(before, clauses) or leaves_for(before, clauses, _said, _words)
+        or _is_begun_again(before, clauses)
         or (bool(known) and (
             _takes_back(before, known, clauses, new) or _is_not(before, known, clauses, new)
             or _is_changed(before, known, clauses, new)
@@ -118,7 +128,7 @@ def beginnings(text: str) -> frozenset[str]:
     """The first letters of the words of a text, and its figures: texts that share none of them
     have no word in common, whatever its endings."""
     return frozenset(
-        word if word[:1].isdigit() else word[:_STEM] for word in _WORD.findall(plain(text))
+        word if word[:1].isdigit() else word[:STEM] for word in _WORD.findall(plain(text))
         if not is_stop(word)
     )
 
@@ -130,7 +140,7 @@ def _takes_back(before: Line, known: Values, clauses: Sequence[Line], new: str) 
     if not _TAKES_BACK.search(new) or kind is None or len(given) > 1:
         return False
     about = _about(clauses, given)
-    shared = _met(about, _said(before))
+    shared = met(about, _said(before))
     return bool(shared) and len(about - shared) <= 1
 
 
@@ -156,7 +166,9 @@ def _is_not(
         if not all(each.lstrip("0") in piece for each in _WORD.findall(next(iter(gone)))[:1]):
             continue
         about = _about(clauses, given)
-        if (not about and kind in _TELLING) if alone else _met(about, _said(before)):
+        if kind == "figure":
+            about = frozenset(word for word in about if word not in _MEASURES)
+        if (not about and kind in _TELLING) if alone else met(about, _said(before)):
             return True
     return False
 
@@ -169,12 +181,15 @@ def _is_changed(before: Line, known: Values, clauses: Sequence[Line], new: str) 
         return False
     about = _about(clauses, {kind: given[kind]})
     owner = _owner(before, known[kind])
-    found = _met(owner, about)
+    found = met(owner, about)
+    if kind in owner:
+        found = met(owner, frozenset((kind,)) & about) and owner
     if not found or (found != owner and kind not in _OF_ONE):
         return False
     nouns = [next(each for each in one.groups() if each) for one in _CHANGED.finditer(new)]
-    return any(_met(_words(each), owner) for each in nouns) or any(
-        SHIFTS.search(each.folded) or _NOW.search(each.folded) for each in clauses
+    return any(met(_words(each), owner) for each in nouns) or any(
+        SHIFTS.search(each.folded) or _NOW.search(each.folded) or TURNS.search(each.folded)
+        for each in clauses
     )
 
 
@@ -186,11 +201,20 @@ def _are_others(kind: str, known: Values, given: Values) -> bool:
 
 def _owner(before: Line, values: Collection[str]) -> frozenset[str]:
     """The words that say what a value is of."""
-    said = {word for value in values for word in (value, *_WORD.findall(value))}
+    said = {word for value in values for word in _parts(value)}
     return frozenset(
         word for word in _said(before)
         if word not in said and word not in TITLES and word not in _NAMING and not is_value(word)
+        and word not in _MEASURES
     )
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    """A value and its words; what is counted, "2 cats", is what it is of, unless it measures."""
+    words = _WORD.findall(value)
+    if any(map(str.isdigit, value)):
+        words = [word for word in words if word in _MEASURES or is_value(word) or is_day(word)]
+    return (value, *words)
 
 
 def _is_left(before: Line, clauses: Sequence[Line], new: str) -> bool:
@@ -199,8 +223,8 @@ def _is_left(before: Line, clauses: Sequence[Line], new: str) -> bool:
     for found in _LEFT.finditer(new):
         gone = _words(next(each for each in found.groups() if each))
         rest = _about(clauses, {}) - gone
-        if gone and _met(gone, said) == gone and (
-            any(map(str.isdigit, "".join(gone))) or _met(rest, said - _met(said, gone))
+        if gone and met(gone, said) == gone and (
+            any(map(str.isdigit, "".join(gone))) or met(rest, said - met(said, gone))
         ):
             return True
     return False
@@ -210,9 +234,9 @@ def _is_sold(before: Line, clauses: Sequence[Line]) -> bool:
     """"Sold the Civic, I drive a Mazda now": the old thing went, and the verb has another."""
     said = _said(before)
     for each in clauses:
-        gone = _met(said, _said(each)) if _SOLD.search(each.folded) else frozenset()
+        gone = met(said, _said(each)) if _SOLD.search(each.folded) else frozenset()
         if gone and any(
-            other is not each and _NOW.search(other.folded) and _met(said - gone, _said(other))
+            other is not each and _NOW.search(other.folded) and met(said - gone, _said(other))
             for other in clauses
         ):
             return True
@@ -222,21 +246,44 @@ def _is_sold(before: Line, clauses: Sequence[Line]) -> bool:
 def _is_denied_now(before: Line, after: Line) -> bool:
     """"I'm not running the half marathon any more", "penisiline alerjim yokmuş"."""
     ones, others = _said(before), _said(after)
-    shared = _met(others, ones)
+    shared = met(others, ones)
     if (_YOK.search(after.folded) and _VAR.search(before.folded)) or (
         _VAR.search(after.folded) and _YOK.search(before.folded)
     ):
-        return bool(ones) and shared == others and _met(ones, others) == ones
+        return bool(ones) and shared == others and met(ones, others) == ones
     one, other = _verbs(before), _verbs(after)
     if any((stem, who, not no) in other for stem, who, no in one):
         return bool(shared) and shared == others
     if not (_NO_MORE.search(after.folded) and _NOT_SO.search(after.folded)):
         return False
-    if _NOT_SO.search(before.folded) or not (
-        _OWN.search(before.folded) and _OWN.search(after.folded)
-    ):
+    if _NOT_SO.search(before.folded):
+        return False
+    if others == shared and len(shared) > _SHARED:
+        return True  # "spin class isn't on Tuesdays any more"
+    if not (_OWN.search(before.folded) and _OWN.search(after.folded)):
         return False
     return len(shared) >= _SHARED and len(others - shared) <= 1
+
+
+def _is_begun_again(before: Line, clauses: Sequence[Line]) -> bool:
+    """"I started eating meat again" of one who does not eat it; "et yemeye başladım"."""
+    if not _NOT_SO.search(before.folded):
+        return False
+    said, verbs = _said(before), {(stem, who[-1:]) for stem, who, no in _verbs(before) if no}
+    for each in clauses:
+        found = _BEGUN.search(each.folded)
+        if found is None:
+            continue
+        verb = found["verb"] or found["stem"]
+        rest = frozenset(word for word in _said(each) if not word.startswith((
+            verb, "started", "again", "yeniden", "tekrar", "basla")))
+        if found["verb"]:
+            denied = verb in before.row or f"{verb}e" in before.row
+        else:
+            denied = (verb, found["who"].replace("k", "z")) in verbs
+        if denied and rest and met(rest, said) == rest:
+            return True
+    return False
 
 
 def _kin(line: Line) -> frozenset[str]:
@@ -250,7 +297,7 @@ def _is_given_up(before: Line, clauses: Sequence[Line]) -> bool:
     for each in clauses:
         found = _GIVEN_UP.search(each.folded)
         gone = _words(found[1]) if found is not None and _OWN.search(before.folded) else None
-        if gone and _met(gone, said) == gone:
+        if gone and met(gone, said) == gone:
             return True
     return False
 
@@ -271,7 +318,8 @@ def _said(line: Line) -> frozenset[str]:
     """The content words of a sentence as they are written, without signs and endings apart."""
     return frozenset(
         word for word, stem in zip(line.row, line.stems, strict=True)
-        if stem in line.content and word[:1].isalnum() and word not in _IDLE
+        if stem in line.content and word[:1].isalnum() and word not in _IDLE and (
+            word not in ("is", "n't", "are", "isn", "started") and not is_count(word))
         and not (_YOK.match(word) or _VAR.match(word) or _VERB.fullmatch(word))
     )
 
@@ -282,21 +330,8 @@ def _words(piece: str) -> frozenset[str]:
     )
 
 
-def _met(ones: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """Those words of the first that are also in the second, whatever their endings."""
-    return frozenset(one for one in ones if any(_are_akin(one, other) for other in others))
-
-
-def _are_akin(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    pairs = zip(one, other, strict=False)
-    n = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-    return n >= _STEM and max(len(one), len(other)) - n <= _ENDING and not (
-        any(map(str.isdigit, one + other))
-    )
-
-
+#: an old value and a new one may be named, and no third
+_TWO: Final = 3
 #: letters of a word that has other endings, and of its endings
 _STEM, _ENDING = 4, 5
 _WORD: Final = re.compile(r"[^\W_]+(?:[.:]\d+)*")
@@ -306,8 +341,10 @@ def _kind_changed(known: Values, given: Values) -> str | None:
     """The one kind of which both have one value, another one each."""
     kinds = [
         kind for kind, values in given.items()
-        if len(values) == 1 and len(known.get(kind, ())) == 1 and values != known[kind]
+        if len(known.get(kind, ())) == 1 and len(values - known[kind]) == 1 and len(values) < _TWO
     ]
+    if len(kinds) > 1 and "figure" in kinds:
+        kinds.remove("figure")  # a number beside a value of a kind
     return kinds[0] if len(kinds) == 1 else None
 
 
@@ -321,10 +358,7 @@ def _values(clauses: Sequence[Line]) -> Values:
 
 def _about(clauses: Sequence[Line], given: Values) -> frozenset[str]:
     """Content words of a message beside its values and what takes back."""
-    said = {
-        word for values in given.values() for value in values
-        for word in (value, *_WORD.findall(value))
-    }
+    said = {word for values in given.values() for value in values for word in _parts(value)}
     return frozenset(
         word for each in clauses for word in _said(each)
         if word not in said and word not in TITLES and not is_value(word)
@@ -333,9 +367,11 @@ def _about(clauses: Sequence[Line], given: Values) -> frozenset[str]:
 
 #: words that say nothing of whose a value is
 _NAMING: Final = frozenset(
-    """is called named name uses use take takes have has leave leaves start starts begin begins on
-    adi ismi olan gunde""".split()
+    """is called named name number code uses use take takes have has leave leaves start starts
+    begin begins on adi ismi olan gunde""".split()
 )
+#: measure a value and say nothing of what it is of
+_MEASURES: Final = UNIT_STEMS | frozenset("bin milyon milyar thousand million grand".split())
 _IDLE: Final = frozenset(
     """wait sorry no scratch that bad mistake correction meant actually turns out heads up oops btw
     pardon yok dur hayir aslinda duzeltiyorum duzeltme yanlis soyledim yazdim meger haberin olsun

@@ -46,7 +46,8 @@ SHIFTS: Final = re.compile(
     r"\b(?:(?:chang|mov|switch|lower|rais|reduc|increas|decreas|postpon|resched|renam|push|bump|cut"
     r"|drop|bring|shift|delay|adjust|updat|upgrad|downgrad|extend|slipp?|upp|cap|set)\w{0,6}|brought"
     r"|went (?:up|down)|gone (?:up|down)|(?:down|up) to|put (?:off|back))\b"
-    r"|\b(?:degis|ertele|alin|kay|tasin|yuksel|dus|cik|indir|arttir|artir|azalt|cek)\w{0,8}[dt][iu]\w{0,3}\b"
+    r"|\b(?:degis|ertele|alin|kay|tasi|yuksel|dus|cik|indir|arttir|artir|azalt|cek)\w{0,8}[dt][iu]\w{0,3}\b"
+    r"|\bindi(?:k|ler)?\b|\bzam gel\w*|\bindirim yap\w*|(?:['’]y?|\w)[ae] aldi\w{0,3}\b"
 )
 _PROFESSIONS: Final = frozenset(
     "doctor dentist therapist boss manager coach teacher landlord".split()
@@ -120,10 +121,13 @@ def is_of_same(before: Line, after: Line) -> bool:
     """Whether no other person or named thing is in one of two sentences only."""
     for one, other in ((before, after), (after, before)):
         kin = {word for word in one.row if word in KIN and word not in _PROFESSIONS}
-        if kin - set(other.row):
+        if {each.removesuffix("s") for each in kin} - {
+            each.removesuffix("s") for each in other.row
+        }:
             return False
-    named = _owners(before)
-    return not named or bool(named & set(after.row))
+    named, others = _owners(before), _owners(after)
+    return (not named or bool(named & set(after.row))) and (
+        not others or bool(others & set(before.row)))
 
 
 def _owners(line: Line) -> set[str]:

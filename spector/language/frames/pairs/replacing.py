@@ -42,7 +42,8 @@ _VALUE: Final = 6
 _SHORT: Final = 30
 _SHORT_CHARS: Final = 300
 _ALSO: Final = re.compile(
-    r"\b(?:also|too|as well|another|besides|sometimes|both|ayrica|bazen|baska|bir de|da|de)\b"
+    r"\b(?:also|too|as well|another|besides|sometimes|both|ayrica|bazen|baska|bir de"
+    r"|(?<!['’])(?:da|de))\b"
 )
 _AUXILIARY: Final = frozenset("do does did am is are 'm 's 're be been have has".split())
 _FROM_TO: Final = re.compile(r"\bfrom (.{1,60}?) (?:to|into) (.{1,60}?)(?=[,.;!]|$)")
@@ -208,6 +209,7 @@ def _without(line: Line) -> tuple[str, ...]:
     return tuple(
         stem for word, stem in zip(line.row, line.stems, strict=True)
         if word not in NOT and word not in _AUXILIARY and word not in _QUIT_WORDS
+        and word not in ("the", "a", "an")
     )
 
 

@@ -9,7 +9,10 @@ from spector.language.frames.pairs.lines import SHIFTS, Line, is_of_same
 from spector.language.frames.values import normal_value
 from spector.language.words import is_stop
 
-__all__ = ["UNIT_STEMS", "is_moved", "is_other_thing", "is_value", "names_apart", "values_of"]
+__all__ = [
+    "UNIT_STEMS", "in_figures", "is_count", "is_day", "is_moved", "is_other_thing", "is_value",
+    "names_apart", "values_of",
+]
 
 _WEEKDAY: Final = re.compile(
     r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:today|tonight|tomorrow)\b"
@@ -17,6 +20,9 @@ _WEEKDAY: Final = re.compile(
 )
 _CLOCK: Final = re.compile(
     r"\b\d{1,2}(?::\d{2})?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d{2}\b|\bsaat \d{1,2}"
+    r"|(?<=\bat )\d{1,2}\b(?!\s?(?:[%$€£₺]|[:.,]\d|per ?cent|degrees|euros?|dollars?|lira|k\b"
+    r"|\w+s\b))"
+    r"|\b(?:1\d|2[0-4]|[1-9])(?= ['’][dt][ae]\b)"
 )
 _AMOUNT: Final = re.compile(
     r"(?:([$€£₺])\s*)?(\d[\d.,]*\d|\d)\s*((?:bin|milyon|milyar|thousand|million|billion|k)\b)?"
@@ -70,7 +76,7 @@ def is_moved(before: Line, after: Line, likeness: float) -> bool:
 def values_of(folded: str) -> dict[str, set[str]]:
     """Amounts by unit, days and hours in a text."""
     out: dict[str, set[str]] = {}
-    days = {found.group().rstrip("s")[:6] for found in _WEEKDAY.finditer(folded)}
+    days = {_day(found.group()) for found in _WEEKDAY.finditer(folded)}
     if days:
         out["day"] = days
     hours = {normal_value(found.group()) for found in _CLOCK.finditer(folded)}
@@ -84,11 +90,60 @@ def values_of(folded: str) -> dict[str, set[str]]:
     return out
 
 
+def _day(word: str) -> str:
+    """A day without plural and case endings: "tuesdays", "salidan", "cumartesiye"."""
+    bare = word.removesuffix("s")
+    return next((each for each in _TURKISH_DAYS if bare.startswith(each)), bare)
+
+
+#: longer ones first: cuma is in cumartesi
+_TURKISH_DAYS: Final = tuple(
+    "pazartesi cumartesi carsamba persembe cuma pazar sali yarin bugun".split())
+_MONTH: Final = re.compile(
+    r"(?:january|february|march|april|june|july|august|september|october|november|december"
+    r"|ocak|subat|mart|nisan|mayis|haziran|temmuz|agustos|eylul|ekim|kasim|aralik)\w{0,3}$"
+)
+
+
+_FIGURES: Final = {
+    word: str(at) for row, begin in (
+        ("two three four five six seven eight nine ten eleven twelve", 2),
+        ("second third fourth fifth sixth seventh eighth ninth tenth", 2),
+        ("uc dort bes alti yedi sekiz dokuz", 3),
+        ("ikinci ucuncu dorduncu besinci altinci yedinci sekizinci dokuzuncu onuncu", 2),
+        ("iki", 2),
+    ) for at, word in enumerate(row.split(), begin)
+}
+_FIGURE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_FIGURES, key=len, reverse=True))})(?= [a-z])")
+
+
+def in_figures(folded: str) -> str:
+    """A text with its counts in figures: "the third floor", "two cats"."""
+    return _FIGURE.sub(lambda found: _FIGURES[found.group()], folded)
+
+
+def is_count(folded: str) -> bool:
+    """Whether a word is a count or a place in a row: "three", "besinci"."""
+    return folded in _FIGURES
+
+
+def is_day(folded: str) -> bool:
+    """Whether a word names a day of the week or a month."""
+    return _WEEKDAY.fullmatch(folded) is not None or _MONTH.match(folded) is not None
+
+
 def _unit(word: str) -> str:
     """A unit without its Turkish endings: "liraya"."""
-    return next((each for each in _LONG_UNITS if word.startswith(each)), word)
+    found = next((each for each in _LONG_UNITS if word.startswith(each)), None)
+    if found is not None:
+        return found
+    if len(word) > _LONG and word.endswith(("ta", "te", "da", "de")):
+        return word[:-2]  # "katta", "kata"
+    return word[:-1] if len(word) == _LONG and word.endswith(("a", "e")) else word
 
 
+#: letters of a short Turkish noun with its case
+_LONG: Final = 4
 _LONG_UNITS: Final = ("lira", "euro", "dolar", "dakika", "kilo", "saat", "hafta")
 
 
