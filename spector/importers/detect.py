@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from typing import Any, Final
 from spector.errors import ImportFormatError
 from spector.importers import chats, notes, tables
 from spector.importers.entries import Format
-from spector.importers.places import Place, place_of
+from spector.importers.places import Archive, Place, place_of
 from spector.importers.sources import BAD_JSON, Head, SourceFile, iter_array
 
 __all__ = ["FORMATS", "READERS", "detect_format", "format_named", "plan_of"]
@@ -98,18 +99,16 @@ def plan_of(
     """
     for error in place.refused:
         yield SourceFile(place.path, error.message.split(":", 1)[0]), error, {}
-    if not place.is_one:
-        known = [each for each in chats.ARCHIVES if each.recognizes(place)]
-        if known and format in ("auto", known[0].name):
-            taken = set()
-            for source, context in known[0].files(place):
-                taken.add(source)
-                yield source, known[0].name, context
-            for source in place.files:  # lists of users, settings, notes of the program
-                if source not in taken:
-                    place.others[source.suffix] = place.others.get(source.suffix, 0) + 1
-            return
-    for source in place.files:
+    taken: set[SourceFile] = set()
+    for archive in () if place.is_one else chats.ARCHIVES:
+        if format in ("auto", archive.name):
+            yield from _exported(archive, place, taken)
+    rest = [each for each in place.files if each not in taken]
+    if taken and format != "auto":
+        for source in rest:
+            place.count(source.suffix)
+        return
+    for source in rest:
         kind: str | ImportFormatError = format
         if format in ("auto", "jsonl"):
             try:
@@ -119,6 +118,30 @@ def plan_of(
             if format == "jsonl" and kind != "spector":  # our own exports show by their fields
                 kind = format
         yield source, kind, {"folders": source.folders} if not place.is_one else {}
+
+
+def _exported(
+    archive: Archive, place: Place, taken: set[SourceFile]
+) -> Iterator[tuple[SourceFile, str, dict[str, Any]]]:
+    """The files of a format's exports that lie in a place; ``taken`` gets what belongs to them."""
+    left = replace(place, files=[each for each in place.files if each not in taken])
+    for export in archive.exports(left):
+        taken.update(source for source, _ in export.files)
+        for source, context in export.files:
+            yield source, archive.name, context
+        for source in export.beside:  # lists of users, settings, notes of the program
+            if source not in taken and not _is_chat(source):
+                taken.add(source)
+                place.count(source.suffix)
+
+
+def _is_chat(source: SourceFile) -> bool:
+    """Whether a file is a chat by itself."""
+    try:
+        head = head_of(source)
+        return any(each.recognizes(head) for each in chats.FORMATS)
+    except ImportFormatError:
+        return False
 
 
 def format_of(source: SourceFile) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from spector.errors import ImportFormatError
 from spector.importers.sources import SourceFile
 
-__all__ = ["ENDINGS", "Archive", "Place", "place_of"]
+__all__ = ["ENDINGS", "Archive", "Export", "Place", "exports_around", "place_of"]
 
 #: endings of files that are read in a folder or archive
 ENDINGS: Final = frozenset(
@@ -66,18 +66,46 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Export:
+    """An export that lies in a folder or archive.
+
+    Attributes:
+        files: those that are read, in order, each with what its reader must know of the others.
+        beside: settings and lists that belong to it, and have no messages.
+    """
+
+    files: list[tuple[SourceFile, dict[str, Any]]]
+    beside: list[SourceFile]
+
+
+@dataclass(frozen=True, slots=True)
 class Archive:
     """A format whose files lie together in a folder or zip archive.
 
     Attributes:
         name: of the format of its files.
-        recognizes: whether a folder or archive is one.
-        files: those that are read, in order, each with what its reader must know of the others.
+        exports: those that lie in a place, beside others or alone.
     """
 
     name: str
-    recognizes: Callable[[Place], bool]
-    files: Callable[[Place], Iterator[tuple[SourceFile, dict[str, Any]]]]
+    exports: Callable[[Place], Iterator[Export]]
+
+
+def exports_around(
+    place: Place, members: list[SourceFile], is_beside: Callable[[SourceFile], bool]
+) -> Iterator[Export]:
+    """The exports of files of messages: one for each folder, with what lies beside them there.
+
+    Args:
+        is_beside: whether a file of their folder belongs to them, where that is no archive.
+    """
+    taken = set(members)
+    for folders in dict.fromkeys(each.folders for each in members):
+        beside = [
+            each for each in place.files
+            if each.folders == folders and each not in taken and (each.member or is_beside(each))
+        ]
+        yield Export([(each, {}) for each in members if each.folders == folders], beside)
 
 
 def place_of(path: Path, name: str | None = None) -> Place:
@@ -134,6 +162,8 @@ def _fill_from_folder(place: Place) -> None:
                     links.append(source)
                 else:
                     place.add(source)
+            else:  # a pipe, a device, a link to nothing
+                place.count("no file")
     _add_links(place, links)
 
 
@@ -160,6 +190,9 @@ def _fill_from_archive(place: Place, source: SourceFile) -> None:
     seen: set[str] = set()
     for member in sorted(members, key=lambda each: each.filename):
         parts = PurePosixPath(member.filename.replace("\\", "/")).parts
+        if ".." in parts:
+            place.count("path out of the archive")
+            continue
         if any(part.startswith((".", "__MACOSX")) for part in parts) or not parts:
             continue
         inner = SourceFile(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
-from spector.importers.places import Archive, Place
+from spector.importers.places import Archive, Export, Place, exports_around
 from spector.importers.sources import Head, SourceFile
 from spector.importers.texts import text_of_parts
 from spector.importers.times import parse_time
@@ -52,24 +52,22 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             yield Broken(error, stops=False)
 
 
-def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
-    for each in _members(place):
-        yield each, {}
-
-
-def _members(place: Place) -> list[SourceFile]:
-    return [each for each in place.files if _MEMBER.match(each.name)]
-
-
-def _is_archive(place: Place) -> bool:
-    found = _members(place)
-    return bool(found) and found[0].begins_with('"mapping"')
+def _exports(place: Place) -> Iterator[Export]:
+    """Lists of conversations, with the settings and the user's files that lie beside them."""
+    members = [
+        each for each in place.files
+        if _MEMBER.match(each.name) and each.begins_with('"mapping"')
+    ]
+    yield from exports_around(
+        place, members,
+        lambda each: each.suffix == ".json" or each.name.startswith(("file-", "file_")),
+    )
 
 
 FORMAT: Final = Format(
     "chatgpt", "conversations.json of a ChatGPT export, or its zip file", read, _recognizes
 )
-ARCHIVE: Final = Archive("chatgpt", _is_archive, _files)
+ARCHIVE: Final = Archive("chatgpt", _exports)
 
 
 def _place(number: int, conversation: dict[str, Any]) -> str:

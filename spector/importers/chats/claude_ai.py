@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Options, label
-from spector.importers.places import Archive, Place
+from spector.importers.places import Archive, Export, Place, exports_around
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import parse_time
 
@@ -51,28 +51,27 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             yield Broken(error, stops=False)
 
 
-def _members(place: Place) -> list[SourceFile]:
-    return [each for each in place.files if _MEMBER.match(each.name)]
-
-
-def _is_archive(place: Place) -> bool:
-    found = _members(place)
-    return bool(found) and found[0].begins_with('"chat_messages"')
-
-
-def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
-    for each in _members(place):
-        yield each, {}
-    for each in place.files:
-        in_folder = each.folders[-1:] == ("projects",) and each.suffix == ".json"
-        if each.name in _BESIDE or in_folder:
-            yield each, {"is_beside": True}
+def _exports(place: Place) -> Iterator[Export]:
+    """Lists of conversations, then what lies beside them: projects, and what was noted."""
+    members = [
+        each for each in place.files
+        if _MEMBER.match(each.name) and each.begins_with('"chat_messages"')
+    ]
+    for export in exports_around(place, members, lambda each: each.suffix == ".json"):
+        folders = export.files[0][0].folders
+        projects = [
+            each for each in place.files
+            if each.folders == (*folders, "projects") and each.suffix == ".json"
+        ]
+        read = [each for each in export.beside if each.name in _BESIDE] + projects
+        export.files.extend((each, {"is_beside": True}) for each in read)
+        yield export
 
 
 FORMAT: Final = Format(
     "claude", "conversations.json of a Claude.ai export, or its zip file", read, _recognizes
 )
-ARCHIVE: Final = Archive("claude", _is_archive, _files)
+ARCHIVE: Final = Archive("claude", _exports)
 
 
 def _messages(

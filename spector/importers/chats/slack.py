@@ -9,12 +9,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
 from spector.importers.chats.people import left_out, said
 from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
-from spector.importers.places import Archive, Place
+from spector.importers.places import Archive, Export, Place
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import parse_time
 
@@ -51,23 +52,28 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             yield Broken(error)
 
 
-def _is_archive(place: Place) -> bool:
-    has_users = place.named("users.json") is not None or place.named("channels.json") is not None
-    return has_users and any(_DAY.match(each.name) and each.folders for each in place.files)
-
-
-def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
-    context = {"users": _names(place, "users.json"), "channels": _names(place, "channels.json")}
-    for each in place.files:
-        if _DAY.match(each.name) and each.folders:
-            yield each, context
+def _exports(place: Place) -> Iterator[Export]:
+    """Folders with a list of users or channels, and below it days of channels."""
+    lists = ("users.json", "channels.json")
+    tops = {each.folders for each in place.files if each.name in lists}
+    for top in sorted(tops):
+        if any(top[:length] in tops for length in range(len(top))):
+            continue
+        within = replace(
+            place, files=[each for each in place.files if each.folders[: len(top)] == top]
+        )
+        days = [each for each in within.files if _DAY.match(each.name) and each.folders != top]
+        if days:
+            context = {"users": _names(within, lists[0]), "channels": _names(within, lists[1])}
+            beside = [each for each in within.files if each.suffix == ".json"]
+            yield Export([(each, context) for each in days], beside)
 
 
 FORMAT: Final = Format(
     "slack", "an export of Slack: its folder, its zip file, or one day of a channel", read,
     _recognizes,
 )
-ARCHIVE: Final = Archive("slack", _is_archive, _files)
+ARCHIVE: Final = Archive("slack", _exports)
 
 
 def _names(place: Place, name: str) -> dict[str, str]:

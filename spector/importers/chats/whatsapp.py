@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from spector.errors import ImportFormatError
 from spector.importers.chats.people import left_out, said
@@ -24,7 +24,7 @@ from spector.importers.chats.whatsapp_words import (
     without_marks,
 )
 from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
-from spector.importers.places import Archive, Place
+from spector.importers.places import Archive, Export, Place, exports_around
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import in_zone
 
@@ -35,6 +35,10 @@ _NAMED: Final = re.compile(r"([^:\n]{1,80}?): ?(.*)$", re.DOTALL)
 _LEVELS: Final = frozenset(
     "TRACE DEBUG INFO NOTICE WARN WARNING ERROR CRITICAL FATAL SEVERE".split()
 )
+#: beginnings of lines that may have a date
+_DATED: Final = re.compile(r"\[?\d{1,4}\D.*\d[:.]\d\d")
+#: the number before the name of a file that was sent
+_SENT: Final = re.compile(r"\d{8}-")
 #: text files that are messages by this share of their first lines
 _HEAD_LINES: Final = 40
 #: messages that a name with two colons has to begin
@@ -83,24 +87,28 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             yield Broken(error)
 
 
-def _is_archive(place: Place) -> bool:
-    return any(_is_chat(each) for each in place.files)
+def _is_claimed(source: SourceFile) -> bool:
+    """Whether a file has the name of a chat, and a first line that may have a date."""
+    if not _is_named_so(source):
+        return False
+    try:
+        with source.open_text() as stream:
+            first = next((line for line in stream if without_marks(line)), "")
+    except ImportFormatError:
+        return source.name == "_chat.txt"
+    return _DATED.match(without_marks(first)) is not None
 
 
-def _is_chat(source: SourceFile) -> bool:
-    return source.suffix == ".txt" and _is_named_so(source)
-
-
-def _files(place: Place) -> Iterator[tuple[SourceFile, dict[str, Any]]]:
-    for each in place.files:
-        if _is_chat(each):
-            yield each, {}
+def _exports(place: Place) -> Iterator[Export]:
+    """Chats, with the documents that were sent in them."""
+    members = [each for each in place.files if each.suffix == ".txt" and _is_claimed(each)]
+    yield from exports_around(place, members, lambda each: _SENT.match(each.name) is not None)
 
 
 FORMAT: Final = Format(
     "whatsapp", "a chat that WhatsApp exported: the text, or its zip file", read, _recognizes
 )
-ARCHIVE: Final = Archive("whatsapp", _is_archive, _files)
+ARCHIVE: Final = Archive("whatsapp", _exports)
 
 
 def _turns(source: SourceFile) -> Iterator[Turn]:
