@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.clock import to_ms
@@ -25,6 +26,7 @@ __all__ = [
     "add_path",
     "add_scopes",
     "add_selection",
+    "add_wait",
     "add_zone",
     "chosen_embedder",
     "end_of",
@@ -94,6 +96,13 @@ def add_durability(parser: argparse.ArgumentParser) -> None:
         choices=("strict", "relaxed"),
         default="strict",
         help="relaxed is faster, but a power cut may lose the newest writes (default: strict)",
+    )
+
+
+def add_wait(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--wait", metavar="SECONDS", type=partial(_number, low=0.0, high=86_400.0),
+        help=f"how long to wait for another writer, in turn with others (default: {_WAIT_S:g})",
     )
 
 
@@ -319,7 +328,9 @@ def open_store(
 
     embedder = chosen_embedder(args) if hasattr(args, "embedder") else None
     options.setdefault("timezone", getattr(args, "timezone", None))
-    return spector.open(args.path, mode=mode, embedder=embedder, wait=_WAIT_S, **options)
+    wait = getattr(args, "wait", None)
+    wait_s = _WAIT_S if wait is None else wait
+    return spector.open(args.path, mode=mode, embedder=embedder, wait=wait_s, **options)
 
 
 def require_store(path: str, *, existing: bool = False) -> None:

@@ -210,6 +210,34 @@ def test_a_forked_child_is_told_to_open_its_own(mind: Path) -> None:
         assert len(one) == 2
 
 
+def test_who_only_reads_waits_for_no_holder_not_even_for_the_working_tier(mind: Path) -> None:
+    with opened(mind) as one, opened(mind, wait=0.05) as two:
+        one.remember("kept")
+        two.remember("of the moment", tier="working")
+        with one._parts.store.exclusive():
+            with pytest.raises(StoreLockedError):
+                two.remember("refused")
+            assert two.check().ok
+            assert two.count() == len(list(two.records())) == 2
+            assert two.backup(mind.parent / "copy").records == 1
+    assert spector.check(mind.parent / "copy").ok
+
+
+def test_a_forked_child_is_told_at_once_however_long_it_would_wait(mind: Path) -> None:
+    with opened(mind) as one:
+        one.remember("before")
+        with one._parts.store.exclusive():
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    opened(mind, wait=3600)
+                except StoreForkedError:
+                    os._exit(7)
+                finally:
+                    os._exit(1)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+
+
 def test_a_store_that_another_gave_a_new_format_or_model_is_told(mind: Path) -> None:
     with opened(mind) as one:
         one.remember("before")

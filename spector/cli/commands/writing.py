@@ -15,6 +15,7 @@ from spector.cli.options import (
     add_key,
     add_path,
     add_scopes,
+    add_wait,
     given_fields,
     key_of,
     open_store,
@@ -49,6 +50,7 @@ def add_remember(commands: Any) -> None:
         help='keep the bytes of a file with it; the text may then be ""',
     )
     add_durability(parser)
+    add_wait(parser)
     add_scopes(parser)
     add_embedder(parser)
     add_json(parser)

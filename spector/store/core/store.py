@@ -233,7 +233,8 @@ class Store(StoreViews):
 
         What was committed before cannot be lost in a power cut afterwards, in relaxed mode either.
         """
-        with self.exclusive():
+        # of what is in memory, other processes know nothing: it waits for none of them
+        with self.exclusive() if self.files.durable else self.lock:
             self.ensure_usable(write=True)
             try:
                 if self.catalog.relaxed:

@@ -19,7 +19,7 @@ from functools import partial
 from threading import get_ident
 from typing import Any, Final
 
-from spector.errors import StoreError, StoreLockedError
+from spector.errors import StoreError, StoreForkedError, StoreLockedError
 from spector.layout import FORMAT_VERSION, PartitionState
 from spector.process import Resource, completed, drop, held_by_calling, take
 from spector.store.catalog import (
@@ -284,10 +284,14 @@ def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> tuple[Shar
         StoreLockedError: there is nothing to read yet, and another process has the store.
     """
     created = _recovered(attempt, 0.0 if present else wait_s, needed=not present)
-    with contextlib.suppress(StoreError):
+    try:
         store = _follow(attempt, wait_s)
         if store.format_version == FORMAT_VERSION:
             return store, created
+    except StoreForkedError:  # it stays so, however long one waits
+        raise
+    except StoreError:
+        pass
     # it is damaged, or another process is about to create or migrate it
     attempt.give_up()
     attempt.made.clear()

@@ -20,6 +20,7 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    add_wait,
     expand_home,
     open_store,
 )
@@ -52,6 +53,7 @@ def add_import(commands: Any) -> None:
         help="keep what matters only, as the command observe does",
     )
     add_durability(parser)
+    add_wait(parser)
     add_scopes(parser)
     add_embedder(parser)
     add_json(parser)

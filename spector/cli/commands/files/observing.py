@@ -20,6 +20,7 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    add_wait,
     expand_home,
     open_store,
 )
@@ -51,6 +52,7 @@ def add_observe(commands: Any) -> None:
     parser.add_argument("--explain", action="store_true", help="say what each stage decided")
     parser.add_argument("--dry-run", action="store_true", help="decide, and store nothing")
     add_durability(parser)
+    add_wait(parser)
     add_scopes(parser)
     add_embedder(parser)
     add_json(parser)
