@@ -27,6 +27,7 @@ from spector import (
     UnknownArgumentError,
     UnknownRecordError,
 )
+from spector.cli.main import main
 from spector.layout import Flag
 from tests.api.helpers import sound_memory  # noqa: F401 - a fixture
 from tests.fakes import FakeEmbedder
@@ -526,3 +527,26 @@ def test_many_threads_write_one_key(tmp_path: Path) -> None:
         found = {each.key: each.revision for each in memory.records()}
         assert found == {"k0": 64, "k1": 64, "k2": 64}
         assert memory.check().ok
+
+
+def test_the_command_line_updates_by_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        record = memory.remember("dark", key="theme", namespace=("ui",), user_id="maya")
+    path, key = str(tmp_path / "mind"), ["--key", "theme", "--namespace", "ui"]
+    whose = ["--user", "maya"]
+    assert main(["update", path, *key, *whose, "--importance", "0.9"]) == 0
+    assert main(["update", path, str(record.id), "--tag", "t"]) == 0
+    for given, said in (
+        ([*key, "--tag", "x"], "no memory with the key"), ([], "an ID or --key is needed"),
+        (["5", "words", "--key", "theme"], "an ID or --key"), (["theme", "x"], "not a memory id"),
+        (["5", "x", "--namespace", "ui"], "without --key"), ([*key, *whose], "no change"),
+    ):  # fmt: skip
+        capsys.readouterr()
+        assert main(["update", path, *given]) == 2
+        assert said in capsys.readouterr().err
+    with spector.open(path, embedder=FakeEmbedder(), mode="r") as reader:
+        found = reader.get(key="theme", namespace=("ui",), user_id="maya")
+        assert (found.id, found.revision, found.tags) == (record.id, 3, ("t",))
+        assert found.importance == pytest.approx(0.9)

@@ -100,6 +100,8 @@ def test_wrong_usage_exits_2_with_a_hint(
         (["forget", "p", "--user", "u"], {"ids": [], "user_id": "u"}),
         (["update", "p", "7", "--user", "u", "words"], {"id": 7, "text": "words"}),
         (["update", "p", "--user", "u", "7"], {"id": 7, "text": None}),
+        (["update", "p", "--key", "k", "words"], {"id": "words", "key": "k", "text": None}),
+        (["update", "p", "007", "--key", "k"], {"id": "007", "key": "k"}),
         (["pin", "p", "--user", "u", "7", "8"], {"ids": [7, 8]}),
         (["export", "p", "--user", "u", "out"], {"file": "out"}),
         (["import", "p", "--tag", "x", "a", "b"], {"files": ["a", "b"]}),

@@ -12,11 +12,14 @@ from spector.cli.options import (
     add_fields,
     add_ids,
     add_json,
+    add_key,
     add_path,
     add_scopes,
     given_fields,
+    key_of,
     open_store,
     record_id,
+    refuse_both,
     scopes,
 )
 from spector.cli.output import Console, clean
@@ -46,8 +49,11 @@ _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id
 def add_update(commands: Any) -> None:
     parser = commands.add_parser("update", help="correct a memory", description=_UPDATE)
     add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", type=_id_or_text, help="id of a memory; not with --key"
+    )
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the new text; - is stdin")
+    add_key(parser, "correct the memory that has this key")
     add_fields(parser)
     for name, field in _SCOPES.items():
         parser.add_argument(
@@ -70,8 +76,29 @@ its tags. For a fact that was true and has changed, use spector remember --super
 memory, use --move-to-user and the like; together with --user, not to another user."""
 
 
+def _id_or_text(text: str) -> int | str:
+    """The id of a record; with --key the new text may stand in its place."""
+    is_id = text.isascii() and text.isdigit() and str(int(text)) == text
+    return int(text) if is_id else text
+
+
+def _target(args: argparse.Namespace) -> tuple[int | None, str | None]:
+    """The id that was given, or None with --key, and the new text."""
+    if args.key is None:
+        refuse_both(args, args.id is not None)
+        if isinstance(args.id, str):
+            try:
+                args.id = record_id(args.id)
+            except argparse.ArgumentTypeError as error:
+                raise InvalidInputError(str(error), hint="pass an ID, or --key KEY") from None
+        return args.id, args.text
+    refuse_both(args, args.text)
+    return None, None if args.id is None else str(args.id)
+
+
 def run_update(args: argparse.Namespace, console: Console) -> int:
-    text = args.text
+    record_named, text = _target(args)
+    named = key_of(args)
     if text == "-":
         if sys.stdin.isatty():
             console.note("reading the text from the terminal; end with Ctrl-D")
@@ -99,7 +126,7 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
     if text is None:  # nothing is embedded
         args.embedder = "none"
     with open_store(args) as memory:
-        record = update(memory, args.id, changes, move_to, scopes(args))
+        record = update(memory, record_named, changes, move_to, {**scopes(args), **named})
     console.document(record)
     console.say(f"updated {record.id} ({record.tier}, importance {record.importance:.2f})")
     for name, field in _SCOPES.items():
@@ -110,10 +137,10 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
 
 
 def update(
-    memory: Memory, record_id: int, changes: Mapping[str, Any],
-    move_to: Mapping[str, str | None], guard: Mapping[str, str],
+    memory: Memory, record_id: int | None, changes: Mapping[str, Any],
+    move_to: Mapping[str, str | None], guard: Mapping[str, Any],
 ) -> MemoryRecord:
-    """Change the fields and the scope of a memory."""
+    """Change the fields and the scope of a memory; ``guard`` may name it by its key."""
     more: dict[str, Any] = {**changes, **guard}
     return memory.update(record_id, move_to=move_to or None, **more)
 

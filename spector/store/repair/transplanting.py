@@ -130,7 +130,7 @@ def _transplant_knowledge(
                 ends = [row[each] for each in table.owners if row[each] is not None]
                 if all(each in saved or each in items for each in ends):
                     _put(tx.connection, table, row, found)
-        if any(row["expires_ms"] is not None for row in rows["entry"]):
+        if any(row.get("expires_ms") is not None for row in rows["entry"]):
             keep_older_out(tx.connection)
         tx.note_id(max(items, default=0))
     for part in _by_weight([row for row in rows[_ATTACHMENT.name] if row["id"] in saved]):
