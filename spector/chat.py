@@ -297,8 +297,8 @@ def chat_message(item: Mapping[str, Any]) -> ChatMessage:
         found.add_call(call.get("name"), call.get("arguments", call.get("args")))
     if isinstance(more := item.get("additional_kwargs"), Mapping) and not found.calls:
         found.add_calls(more.get("tool_calls") if isinstance(more.get("tool_calls"), list) else ())
-    if found.is_tool and not found.texts and found.role in (None, "user"):
-        found.role = "tool"  # a result of a tool that stands under the name of the user
+    if found.is_tool and not found.texts:
+        found.role = "tool"  # a result of a tool that stands under the name of another
     return found
 
 
@@ -319,7 +319,7 @@ def role_of(item: Mapping[str, Any]) -> Any:
         return _ROLES.get(bare) or ("assistant" if kind.endswith("_call") else None)
     if role == "model" and "parts" in item:
         return "assistant"
-    return role
+    return "tool" if role == "function" else role  # the older name of the same
 
 
 def as_message(item: Any) -> Any:

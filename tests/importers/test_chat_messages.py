@@ -138,7 +138,8 @@ def test_calls_beside_a_text_are_kept_and_a_name_is_the_speaker(memory: spector.
     assert "tool_calls" not in record.metadata
     message = {"role": "assistant", "content": "I book it.", "tool_calls": [CALL]}
     assert memory.remember(message, attachment=b"mine").attachment() == b"mine"
-    assert memory.remember(message, tier="working").attachment() is None
+    with pytest.raises(InvalidInputError, match="the message calls tools"):
+        memory.remember(message, tier="working")
     long = {"function": {"name": "write", "arguments": json.dumps({"text": "x" * 100_000})}}
     kept = memory.remember({**message, "tool_calls": [long, CALL]}).attachment()["tool_calls"]
     assert json.loads(kept[0]["arguments"])["text"] == "x" * 100_000

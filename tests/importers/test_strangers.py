@@ -235,7 +235,7 @@ def test_a_file_is_read_once_whatever_links_to_it(tmp_path: Path) -> None:
             "annexed\n\nKept elsewhere.", "note\n\nFeed in April.",
         ]
     assert report.ok
-    assert report.others == {"link within the folder": 3, "link to a folder": 1}
+    assert report.others == {"link within the folder": 3, "link to a folder": 1, "no file": 1}
 
 
 def test_names_that_cannot_be_stored_as_they_are(tmp_path: Path) -> None:

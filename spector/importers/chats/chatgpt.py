@@ -118,6 +118,12 @@ def _messages(
             message, where, own_id if isinstance(own_id, str) else "",
             borrowed=own is None and moment is not None,
         )
+    read = {id(node) for node in branch}
+    for key, node in mapping.items():
+        if isinstance(node, dict) and id(node) not in read and isinstance(
+            node.get("message"), dict
+        ):
+            yield LeftOut("other branch", f"{place}, message {key}")
 
 
 def _beginning(

@@ -87,7 +87,8 @@ def _messages(
     session = label(conversation.get("uuid"))
     given = conversation.get("created_at") or conversation.get("updated_at")
     begun = parse_time(given, source, place, options, name="created_at")
-    for number, entry in enumerate(_branch(entries, source, place), 1):
+    branch = _branch(entries, source, place)
+    for number, entry in enumerate(branch, 1):
         where = f"{place}, message {entry.get('uuid') or number}"
         created = parse_time(
             entry.get("created_at"), source, where, options, name="created_at"
@@ -100,6 +101,8 @@ def _messages(
         own_id = entry.get("uuid") if isinstance(entry.get("uuid"), str) else ""
         yield from _message(entry, where, common, known, own_id or "", created is None)
         yield from _attached(entry, where, common, known, own_id or "")
+    for _ in range(len(entries) - len(branch)):
+        yield LeftOut("other branch", place)
 
 
 def _message(

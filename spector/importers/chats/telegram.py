@@ -33,13 +33,15 @@ def _recognizes(head: Head) -> bool:
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The messages of every chat, in their order."""
     document = source.load_object()
-    chats = document.get("chats")
-    if isinstance(chats, dict):
-        found = chats.get("list")
-    else:
-        found = [document]
-    if not isinstance(found, list):
-        raise source.error("", "has no list of chats", hint="export it again as JSON")
+    found = [document]
+    if isinstance(document.get("chats"), dict):
+        lists = [
+            document[name].get("list") for name in ("chats", "left_chats")
+            if isinstance(document.get(name), dict)
+        ]
+        if not all(isinstance(each, list) for each in lists):
+            raise source.error("", "has no list of chats", hint="export it again as JSON")
+        found = [chat for each in lists for chat in each]
     for number, chat in enumerate(found, 1):
         if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
             yield Broken(source.error(

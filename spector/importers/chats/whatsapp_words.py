@@ -54,7 +54,7 @@ _OMITTED: Final = re.compile(
     r"|medier udeladt|media utelatt|media jätettiin pois|pomini[ęe]to multimedia"
     r"|без медиафайлов|медиафайлы пропущены|メディアは含まれていません|忽略多媒体文件"
     r"|省略多媒體檔案|미디어 파일을 제외했습니다\.?|תמונה הושמטה|تم استبعاد الوسائط"
-    r"|média vynechány|h[ìi]nh [ảa]nh b[ịi] b[ỏo] qua"
+    r"|média vynechány|<मीडिया [^<>\n]{1,30}|h[ìi]nh [ảa]nh b[ịi] b[ỏo] qua"
     r"|(?:g[öo]r[üu]nt[üu]|ses|video|[çc][ıi]kartma|belge|gif|kişi kartı|görüntülü mesaj"
     r"|sesli mesaj) dahil edilmedi"
     r"|(?:bild|video|audio|sticker|gif|dokument) weggelassen"
@@ -93,7 +93,10 @@ _DELETED: Final = re.compile(
     r"|ce message a été supprimé|vous avez supprimé ce message|mensagem apagada"
     r"|você apagou esta mensagem|esta mensagem foi apagada|questo messaggio è stato eliminato"
     r"|hai eliminato questo messaggio|dit bericht is verwijderd|je hebt dit bericht verwijderd"
-    r"|данное сообщение удалено|вы удалили данное сообщение)\.?",
+    r"|данное сообщение удалено|вы удалили данное сообщение|essa mensagem foi apagada"
+    r"|você apagou essa mensagem|esta mensagem foi eliminada|eliminou esta mensagem"
+    r"|तुमने यह मैसेज डिलीट किया|(?:यह|इस) (?:मैसेज|संदेश) (?:को )?(?:मिटा|डिलीट कर|हटा) दिया गया(?: था)?"
+    r"|आपने यह मैसेज मिटा दिया|تم حذف هذه الرسالة|لقد حذفت هذه الرسالة|حذفت هذه الرسالة)[.।]?",
     re.IGNORECASE,
 )
 _PLACE: Final = re.compile(

@@ -45,6 +45,8 @@ _DAY: Final = re.compile(
     r"(?<!\d)((?:19|20)\d\d)-(\d\d)-(\d\d)(?!\d)"
     r"|^((?:19|20)\d\d)(?:_(\d\d)_|(\d\d))(\d\d)(?!\d)"
 )
+#: Notion adds the number of a page to the names of its file and folder
+_NUMBERED: Final = re.compile(r" [0-9a-f]{32}$")
 #: lines of properties at most
 _MOST_LINES: Final = 400
 _MOST_LINKS: Final = 64
@@ -129,7 +131,12 @@ def _chained(
 
 
 def _title(source: SourceFile, options: Options) -> str:
-    return PurePosixPath(source.name).stem if source.suffix in _SUFFIXES else ""
+    return _bare(PurePosixPath(source.name).stem) if source.suffix in _SUFFIXES else ""
+
+
+def _bare(name: str) -> str:
+    """The name of a page or folder, without the number that its program adds."""
+    return _NUMBERED.sub("", name) or name
 
 
 def _path(
@@ -138,7 +145,7 @@ def _path(
     """What every chunk begins with: in a folder where the note lies, else its name if need be."""
     folders = options.context.get("folders")
     if folders is not None:
-        return (*folders, *([title] if title and title != top else []))
+        return (*map(_bare, folders), *([title] if title and title != top else []))
     has_title = any(each.headings for each in blocks)
     return () if has_title or not title else (title,)
 
@@ -201,7 +208,7 @@ def _chunk(
         metadata["headings"] = list(headings)
         whole = " > ".join(headings) + "\n\n" + text
     if source.folders:
-        metadata["folder"] = "/".join(source.folders)
+        metadata["folder"] = "/".join(map(_bare, source.folders))
     if links := list(dict.fromkeys(each.strip() for each in _LINK.findall(text)))[:_MOST_LINKS]:
         metadata["links"] = links
     message: Message = {"text": whole, **common, "metadata": metadata}

@@ -199,7 +199,7 @@ def _row(
             metadata[name.strip()] = cells[at].strip()
     if metadata:
         message["metadata"] = metadata
-    return Found(message, place, given.get("id", ""))
+    return Found(message, place, given.get("id", ""), written=when)
 
 
 def _tags(text: str) -> list[str]:

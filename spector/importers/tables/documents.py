@@ -51,12 +51,13 @@ def _document(entry: dict[str, Any], source: SourceFile, place: str, options: Op
     metadata = dict(given) if isinstance(given, dict) else {}
     origin = label(metadata.get("source"))
     message: Message = {"text": text, "source": origin or source.name}
-    moment, _ = time_among(metadata, source, place, options)
+    moment, key = time_among(metadata, source, place, options)
     if moment is not None:
         message["event_time"] = moment
     if metadata:
         message["metadata"] = metadata
     own_id = entry.get("id")
     return Found(
-        message, place, own_id if isinstance(own_id, str) else "", conversation="langchain"
+        message, place, own_id if isinstance(own_id, str) else "", conversation="langchain",
+        written="" if moment is None or key is None else str(metadata[key]),
     )
