@@ -51,6 +51,7 @@ def describe(memory: spector.Memory) -> dict[int, dict[str, Any]]:
     known = known_rows(memory)
     return {
         record.id: record.to_dict() | ({"known": known[record.id]} if record.id in known else {})
+        | ({"attached": repr(value)} if (value := record.attachment()) is not None else {})
         for record in memory
     }
 

@@ -27,6 +27,8 @@ __all__ = ["OPENED", "PREPARED", "WORKLOADS"]
 OPENED = Call(MARK, data=b"{}")
 
 _BULK = replace(TINY, episodic_capacity=200, batch_records=80, checkpoint_bytes=4000)
+#: journals are emptied after few commits
+_EARLY = replace(TINY, checkpoint_bytes=4000)
 
 
 class Model:
@@ -260,6 +262,42 @@ def merge(recorder: Recorder) -> None:
     recorder.close()
 
 
+def keyed(recorder: Recorder, **more: Any) -> None:
+    """Keys that are given, replaced, moved and freed, ends, and what is attached."""
+    memory = recorder.open(config=_EARLY, **more)
+    memory.remember_many(_all("alpha beta", tags=["k"]))
+
+    def put(word: str, **fields: Any) -> int:
+        text = f"{word} version 0"
+        return memory.remember(text, vector=vector(text, DIM), **fields).id
+
+    put("gamma", key="a", user_id="ada", namespace=("x",), attachment=b"1" * 6000)
+    put("delta", key="a", user_id="ada", namespace=("x",), attachment=b"2" * 3000)
+    put("eps", key="a", user_id="bob", expires_in=60)
+    memory.remember(attachment={"n": [1, None, "ş"]}, key="b")
+    memory.remember_many([
+        {**each, "key": key, "attachment": key * 900}
+        for key, each in zip("cdc", _all("zeta eta theta"), strict=True)
+    ])  # fmt: skip
+    memory.checkpoint()
+    memory.update(key="d", text="eta again", vector=vector("eta again", DIM), attachment=None)
+    memory.update(key="a", user_id="bob", expires_in=None)
+    memory.forget(key="c")
+    memory.forget(key="b", purge=True)
+    put("iota", key="c")
+    memory.compact()
+    recorder.close()
+
+
+def keyed_relaxed(recorder: Recorder) -> None:
+    keyed(recorder, durability="relaxed")
+
+
+def shared(recorder: Recorder) -> None:
+    """The same by a writer that has the lock for the length of each write."""
+    keyed(recorder, shared=True)
+
+
 def gather(recorder: Recorder, durability: str = "strict") -> None:
     """An import, and a sleep that puts partitions in order; ``gathered`` has made the store."""
     memory = recorder.open(durability=durability)
@@ -278,7 +316,7 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     for each in (
         life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
         reopen, reopen_relaxed, erase, erase_relaxed, gather, know, know_relaxed,
-        observe, observe_relaxed, merge,
+        observe, observe_relaxed, merge, keyed, keyed_relaxed, shared,
     )
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory

@@ -265,7 +265,8 @@ ROWS: Final = (
     Row(
         "keys", "Under a key there is one memory at any moment, and no other user's",
         "random operations with keys of several users beside a dictionary, with several processes"
-        " and kills; every verb that takes a key", ("engine",),
+        " and kills; every verb that takes a key; kills and power cuts at each step in T1 and T3",
+        ("engine",),
         {"operations": 20_000},
     ),
     Row(
@@ -277,15 +278,17 @@ ROWS: Final = (
         "attachments", "What is attached goes with its memory, comes back as it was, and is in no"
         " recall",
         "values of every kind and what JSON has not; replaced, moved, expired, purged and searched"
-        " for, exported, restored, repaired; memories without words beside those that recalls give",
+        " for, exported, restored, repaired; memories without words beside those that recalls give;"
+        " kills and power cuts in T1 and T3",
         ("engine", "cli"),
     ),
     Row(
         "sharing", "Processes that share a store lose nothing, and each sees all that is committed",
         "processes that write at once; writers killed at random beside one that lives; random"
         " operations of several processes beside models, with plain openings between; a shared"
-        " write cut off at every place", ("engine", "process"),
-        {"writers_killed": 50, "operations": 100_000, "shared_writes": 200},
+        " write cut off at every place; shells that call the command at once; a stopped holder;"
+        " power cuts in T3", ("engine", "process", "cli"),
+        {"writers_killed": 50, "operations": 100_000, "shared_writes": 200, "commands": 120},
     ),
     Row("I1-I15", "check names each broken invariant", "each broken by hand",
         ("ground", "store", "kernel", "native"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 import spector
+from spector import StoreLockedError
 from tests.sharing import workers
 from tests.sharing.workers import begun, lines_of, opened
 
@@ -43,6 +46,32 @@ def test_four_processes_of_fifty_writes_store_all_and_see_all(tmp_path: Path, pr
     worst = _all_written(tmp_path, 4, 50)
     assert worst < 60, worst
     proof("sharing", shared_writes=200, unseen=0)
+
+
+def test_a_holder_that_is_stopped_is_named_and_hides_nothing(tmp_path: Path, proof: Any) -> None:
+    """Its process may be stopped for ever, as by a debugger: others are told, and go on reading."""
+    mind, log = tmp_path / "mind", tmp_path / "log"
+    with opened(mind, wait=0.05) as memory:
+        memory.remember("before")
+        holder = begun(workers.hold, mind, log)
+        try:
+            while not lines_of(log, "held"):
+                time.sleep(0.001)
+            assert holder.pid is not None
+            os.kill(holder.pid, signal.SIGSTOP)
+            with pytest.raises(StoreLockedError, match=f"process {holder.pid}, after 0.05 s"):
+                memory.remember("refused")
+            assert {each.text for each in memory.records()} == {"before", "of the holder"}
+            assert memory.recall("holder", k=1)[0].text == "of the holder"
+            assert memory.check().ok
+            assert memory.backup(tmp_path / "copy").records == 2
+        finally:
+            holder.kill()
+            holder.join(60)
+        memory.remember("after")
+        assert len(memory) == 3
+    assert spector.check(mind).ok
+    proof("sharing", holders_stopped=1, lost=0)
 
 
 def _killed(tmp_path: Path, kills: int, seed: int) -> None:

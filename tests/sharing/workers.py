@@ -18,7 +18,9 @@ import spector
 from spector import Config, Memory
 from tests.fakes import FakeEmbedder
 
-__all__ = ["CONFIG", "begun", "lines_of", "opened", "operate", "write_and_look", "write_for_ever"]
+__all__ = [
+    "CONFIG", "begun", "hold", "lines_of", "opened", "operate", "write_and_look", "write_for_ever",
+]
 
 #: small partitions and a short journal, so that few writes come to checkpoints and full partitions
 CONFIG = Config(
@@ -79,6 +81,15 @@ def write_for_ever(path: Path, log_path: Path, seed: int) -> None:
         made = memory.remember(text)
         mine.append(made.id)
         _noted(log, f"ack {made.id} {text}")
+
+
+def hold(path: Path, log_path: Path) -> None:
+    """Store something, and keep the right to write until killed."""
+    memory = opened(path)
+    made = memory.remember("of the holder")
+    with memory._parts.store.exclusive():
+        _noted(_log(log_path), f"held {made.id}")
+        time.sleep(3600)
 
 
 def write_and_look(path: Path, log_path: Path, name: str, count: int, wait_s: float) -> None:
