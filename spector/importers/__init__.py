@@ -1,8 +1,8 @@
 """Reads conversations and notes from files into keyword arguments of ``Memory.remember``.
 
 One module per format, each with a ``FORMAT``: its name, a reader and what shows it. To add one,
-write such a module and add it to the ``FORMATS`` of its folder. ``docs/manual/importing.md`` has
-the mapping of each.
+write such a module and add it to the ``FORMATS`` of its folder, or ``register`` it in a program of
+your own. ``docs/manual/importing.md`` has the mapping of each.
 
     chats/     exports of chat programs: ChatGPT, Claude, Telegram, WhatsApp, Slack, Discord
     tables/    JSON messages, spector exports, CSV, mem0, LangChain, data sets
@@ -11,14 +11,15 @@ the mapping of each.
 
 from __future__ import annotations
 
-from spector.importers.detect import FORMATS, READERS, detect_format
-from spector.importers.entries import Broken, Format, Found, LeftOut, Message, Options
+from spector.importers.detect import FORMATS, READERS, detect_format, register
+from spector.importers.entries import Broken, Format, Found, LeftOut, Message, Options, label
 from spector.importers.importing import NOT_KEPT, Importing, ImportOptions, import_files
 from spector.importers.observing import observable, observing
 from spector.importers.places import Archive
 from spector.importers.reading import iter_messages
 from spector.importers.report import FileReport, ImportReport
 from spector.importers.sources import Head, SourceFile
+from spector.importers.times import parse_time
 
 __all__ = [
     "FORMATS",
@@ -40,6 +41,9 @@ __all__ = [
     "detect_format",
     "import_files",
     "iter_messages",
+    "label",
     "observable",
     "observing",
+    "parse_time",
+    "register",
 ]

@@ -13,17 +13,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from spector.errors import ImportFormatError
+from spector.errors import ImportFormatError, InvalidInputError
 from spector.importers import chats, notes, tables
 from spector.importers.entries import Format
 from spector.importers.places import Archive, Place, place_of
 from spector.importers.sources import BAD_JSON, Head, SourceFile, iter_array
 
-__all__ = ["FORMATS", "READERS", "detect_format", "format_named", "plan_of"]
+__all__ = ["FORMATS", "READERS", "detect_format", "format_named", "plan_of", "register"]
 
 #: the formats, in the order in which they are tried
 _ALL: Final[tuple[Format, ...]] = (*chats.FORMATS, *tables.FORMATS, *notes.FORMATS)
 READERS: Final[dict[str, Format]] = {each.name: each for each in _ALL}
+#: names for ``--format``
 FORMATS: Final = ("auto", *READERS)
 
 _HEAD_CHARS: Final = 1 << 16
@@ -61,6 +62,26 @@ _UNREAD: Final = (
 )  # fmt: skip
 
 
+def register(format: Format) -> None:
+    """Let imports of this process read one more format; it is tried before those that were there.
+
+    Raises:
+        InvalidInputError: it is no format, or another one has its name.
+    """
+    if not isinstance(format, Format):
+        raise InvalidInputError(
+            f"format must be a spector.importers.Format, got {type(format).__name__}",
+            hint="write it like Format(name, about, read, recognizes)",
+        )
+    if format.name == "auto" or READERS.get(format.name, format) != format:
+        raise InvalidInputError(
+            f"there is a format {format.name!r} already", hint="give yours another name"
+        )
+    before = dict(READERS)
+    READERS.clear()
+    READERS.update({format.name: format} | before)
+
+
 def format_named(name: str) -> Format:
     """The format of a name; of "auto", that of plain text.
 
@@ -71,7 +92,7 @@ def format_named(name: str) -> Format:
         return READERS["text"]
     if not isinstance(name, str) or name not in READERS:
         raise ImportFormatError(
-            f"unknown import format {name!r}", hint=f"use one of: {', '.join(FORMATS)}"
+            f"unknown import format {name!r}", hint=f"use one of: {', '.join(('auto', *READERS))}"
         )
     return READERS[name]
 
@@ -154,7 +175,7 @@ def format_of(source: SourceFile) -> str:
     for keys, what, hint in _UNREAD:
         if head.has(*keys):
             raise source.error("", what, hint=hint)
-    for each in _ALL:
+    for each in READERS.values():
         if each.recognizes(head):
             return each.name
     if head.shape == "text":

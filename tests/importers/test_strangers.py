@@ -177,6 +177,13 @@ def test_messages_of_langchain(tmp_path: Path, talk: list[Any], form: str) -> No
     assert reasons(path, "jsonl") == ["instructions", "tool call", "no text"]
 
 
+def test_two_texts_of_one_message_are_not_chosen_from(tmp_path: Path) -> None:
+    entry = {"role": "user", "content": "one", "text": "one"}
+    assert [each["text"] for each in read(written(tmp_path / "m.jsonl", entry))] == ["one"]
+    with pytest.raises(ImportFormatError, match='both "text" and "content"'):
+        read(written(tmp_path / "m.jsonl", {**entry, "text": "another"}))
+
+
 def test_a_document_among_messages_is_not_lost(tmp_path: Path) -> None:
     document = {"lc": 1, "type": "constructor", "id": ["langchain", "Document"],
                 "kwargs": {"page_content": "a passage"}}  # fmt: skip
@@ -287,106 +294,3 @@ def test_exports_that_are_known_and_not_read_are_refused_by_name(
     path.write_text(json.dumps(document))
     with pytest.raises(ImportFormatError, match=said):
         read(path)
-
-
-# --- chats and tables ----------------------------------------------------------------------------
-
-
-def test_lines_with_dates_are_no_chat(tmp_path: Path) -> None:
-    for name, text in (
-        ("notes.txt", "13/02/2025, 22:01 - bought milk\n14/02/2025, 22:01 - bought bread\n"),
-        ("run.txt", "2025-02-13 22:01:00 - INFO: started\n2025-02-13 22:01:01 - ERROR: failed\n"),
-    ):
-        (tmp_path / name).write_text(text)
-        (found,) = read(tmp_path / name)
-        assert found["text"] == text.strip()
-        assert "speaker" not in found["metadata"]
-
-
-def test_names_of_persons_may_have_colons(tmp_path: Path) -> None:
-    lines = ["Ann: Home: hi", "Ann: Home: milk: two", "Ben: plan: x", "Ann: Home: 10:30 it is",
-             "Ben: no", "Cem: one: word"]  # fmt: skip
-    path = tmp_path / "_chat.txt"
-    path.write_text("".join(f"[13/02/2025, 22:01:0{n}] {each}\n" for n, each in enumerate(lines)))
-    assert [(each["metadata"]["speaker"], each["text"]) for each in read(path)] == [
-        ("Ann: Home", "hi"), ("Ann: Home", "milk: two"), ("Ben", "plan: x"),
-        ("Ann: Home", "10:30 it is"), ("Ben", "no"), ("Cem", "one: word"),
-    ]
-
-
-def test_words_of_programs_in_channels(tmp_path: Path) -> None:
-    day = tmp_path / "2024-05-03.json"
-    day.write_text(json.dumps([
-        {"type": "message", "bot_id": "B1", "bot_profile": {"name": "Gitbot"}, "text": "green",
-         "ts": "1714730400.0002"},
-        {"type": "message", "subtype": "tombstone", "user": "U1", "text": "This was deleted.",
-         "ts": "1714730401.0002"},
-    ]))  # fmt: skip
-    (found,) = read(day)
-    assert (found["role"], found["metadata"]["speaker"]) == ("assistant", "Gitbot")
-    assert reasons(day, "slack") == ["notice"]
-    channel = tmp_path / "harbour.json"
-    robot = {"id": "8", "name": "robot", "isBot": True}
-    channel.write_text(json.dumps({"channel": {"id": "7", "name": "h"}, "messages": [
-        {"id": "1", "type": "20", "timestamp": "2024-05-03T12:00:00+02:00", "author": robot,
-         "content": "<@9> asked <@!5>", "mentions": [{"id": "9", "name": "a", "nickname": "Ann"}]},
-        {"id": "2", "type": "Default", "timestamp": "2024-05-03T12:00:00+02:00", "author": None,
-         "content": "who was it"}]}))  # fmt: skip
-    assert [(each.get("role"), each["text"]) for each in read(channel)] == [
-        ("assistant", "@Ann asked @5"), (None, "who was it"),
-    ]
-
-
-def test_a_role_that_a_data_set_does_not_have_refuses_it(tmp_path: Path) -> None:
-    path = tmp_path / "l.json"
-    entry: dict[str, Any] = {"question_id": "q", "haystack_dates": ["2023/05/20 (Sat) 02:21"]}
-    turns = [{"role": "system", "content": "Obey."}, {"role": "user", "content": "A red kettle",
-                                                      "has_answer": True}]  # fmt: skip
-    path.write_text(json.dumps([{**entry, "haystack_sessions": [turns], "answer": "red"}]))
-    (found,) = read(path)
-    assert (found["role"], found["text"]) == ("user", "A red kettle")
-    assert "has_answer" not in json.dumps(found, default=str), "it would give the answer away"
-    path.write_text(json.dumps([{**entry, "haystack_sessions": [[{"content": "x"}]]}]))
-    with pytest.raises(ImportFormatError, match="turn 1: role is 'None'"):
-        read(path)
-
-
-def test_a_table_with_the_day_and_the_hour_in_two_columns(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(
-        '\n;;\nmesaj;tarih;saat;etiketler\na;03.05.2024;10:00;"[""x"", ""y""]"\n'
-        "b;3.5.2024;9.30;x, y\nc;2024-05-03;10:00 PM;\nd;2024-05-03;;\ne;;10:00;\nf;45415;;\n"
-    )
-    found = read(path, timezone="UTC")
-    assert [each.get("event_time") for each in found] == [
-        MOMENT, MOMENT.replace(hour=9, minute=30), MOMENT.replace(hour=22), MOMENT.replace(hour=0),
-        None, None,
-    ]
-    assert [each.get("tags") for each in found[:2]] == [["x", "y"], ["x", "y"]]
-    assert [each.get("metadata") for each in found[4:]] == [{"saat": "10:00"}, {"tarih": "45415"}]
-    path.write_text("name,value\nthreads,4\n")
-    with pytest.raises(ImportFormatError, match="no column has texts"):
-        read(path)
-
-
-def test_fields_of_mem0_that_have_no_place_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "m.json"
-    path.write_text(json.dumps({"results": [
-        {"id": "a", "memory": "Plays chess", "score": 0.4, "hash": "h", "actor_id": "Ann",
-         "role": "system", "metadata": {"level": 3}},
-        {"id": "a", "memory": "Plays go"}]}))  # fmt: skip
-    chess, go = read(path)
-    assert chess["metadata"] == {"actor_id": "Ann", "role": "system", "level": 3}
-    assert "role" not in chess
-    with opened() as memory:
-        assert import_files(memory, path).stored == 2
-    assert go["text"] == "Plays go"
-
-
-def test_properties_that_are_not_understood_stay_as_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "n.md"
-    matter = "book:\n  author: Lem\n  year: 1961\naliases: [x]\naliases: y\n"
-    path.write_text(f"---\n{matter}---\nGood.\n")
-    (found,) = read(path)
-    assert "author: Lem\nyear: 1961" in found["text"]
-    assert found["aliases"] == ["x", "y"]

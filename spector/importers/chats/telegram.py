@@ -70,7 +70,7 @@ def _message(
         place = f"{place} (id {str(entry['id'])[:40]})"
     if entry.get("type") != "message":
         return LeftOut("notice", place)
-    text = _text(entry.get("text"))
+    text = _text(entry.get("text")) or _text(entry.get("text_entities")) or _poll(entry.get("poll"))
     if not text.strip():
         kind = entry.get("media_type") or next(
             (name for name in ("photo", "file", "location_information", "contact_information",
@@ -96,6 +96,16 @@ def _text(value: Any) -> str:
     if not isinstance(value, list):
         return ""
     return "".join(_piece(each) for each in value)
+
+
+def _poll(value: Any) -> str:
+    """What a poll asks, and its answers."""
+    if not isinstance(value, dict) or not isinstance(value.get("question"), str):
+        return ""
+    answers = value.get("answers")
+    said = [each.get("text") for each in (answers if isinstance(answers, list) else ())
+            if isinstance(each, dict)]  # fmt: skip
+    return "\n- ".join([value["question"], *(each for each in said if isinstance(each, str))])
 
 
 def _piece(value: Any) -> str:

@@ -270,6 +270,11 @@ def _said(
     entry: dict[str, Any], source: SourceFile, place: str
 ) -> tuple[ChatMessage | None, str]:
     """The message of a chat model and its text; a text alone is no such message."""
+    texts = [entry[key] for key in ("text", "content") if isinstance(entry.get(key), str)]
+    if all(texts) and len(set(texts)) > 1:
+        raise source.error(
+            place, 'has both "text" and "content"', hint="leave one of them out"
+        )
     body = entry.get("text", entry.get("content"))
     if isinstance(body, str) and not _is_chat(entry):
         return None, body  # its outer spaces belong to it
