@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spector.clock import zone_named
-from spector.errors import ImportFormatError, InvalidInputError
+from spector.errors import ImportFormatError, InvalidInputError, SpectorError
 from spector.importers.detect import format_named
 from spector.importers.entries import Broken, Found, LeftOut, Message, Options
 from spector.importers.keys import Keys
@@ -304,7 +304,12 @@ class Importing:
             numbered = enumerate(self._messages(unit), 1)
             messages = (message for number, (_, message) in numbered if number not in unit.refused)
             while batch := list(islice(messages, STEP)):
-                unit.report.count(store(batch))
+                try:
+                    unit.report.count(store(batch))
+                except SpectorError as error:
+                    # a step counts its own items, which say nothing of the files
+                    error.__notes__ = ["importing the same files again stores the rest"]
+                    raise
                 done += len(batch)
                 if progress is not None:
                     progress(done, total)

@@ -9,13 +9,16 @@ Guard: small exports that have each of these.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import spector
+from spector.errors import EmbeddingError
 from spector.importers import ImportReport, import_files
 from tests.fakes import FakeEmbedder
 
@@ -132,3 +135,21 @@ def test_times_without_zones_are_known_again_in_another_zone(
         assert import_files(memory, path, timezone="UTC").stored == 1
         again = import_files(memory, path, timezone="Asia/Tokyo")
         assert (again.stored, again.known) == (0, 1)
+
+
+def test_an_import_that_fails_on_the_way_counts_no_step_of_its_own(tmp_path: Path) -> None:
+    class Failing(FakeEmbedder):
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            if any("number 70" in text for text in texts):
+                raise EmbeddingError("the server is gone", hint="start it")
+            return super().embed(texts)
+
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join(
+        json.dumps({"role": "user", "content": f"number {each}"}) + "\n" for each in range(100)
+    ))  # fmt: skip
+    with spector.open(":memory:", embedder=Failing(dim=16)) as memory:
+        with pytest.raises(EmbeddingError) as failed:
+            import_files(memory, path)
+        assert failed.value.__notes__ == ["importing the same files again stores the rest"]
+        assert len(memory) == 64
