@@ -50,8 +50,9 @@ _HOMES = {
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
     "spector.providers":
-        "CachedEmbedder Embedder Fact FactExtractor ImportanceScorer LLM LLMFactExtractor"
-        " MiniLMEmbedder OpenAIEmbedder OpenAILLM PromotionSource Summarizer",
+        "CachedEmbedder CoreferenceResolver Detectors Embedder EmotionDetector EntityExtractor"
+        " Fact FactExtractor ImportanceScorer IntentClassifier LLM LLMFactExtractor MiniLMEmbedder"
+        " OpenAIEmbedder OpenAILLM PromotionSource RelationDetector Summarizer",
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
     "spector.records.decision": "Decision",

@@ -225,7 +225,19 @@ from spector.providers import (
     CachedEmbedder as CachedEmbedder,
 )
 from spector.providers import (
+    CoreferenceResolver as CoreferenceResolver,
+)
+from spector.providers import (
+    Detectors as Detectors,
+)
+from spector.providers import (
     Embedder as Embedder,
+)
+from spector.providers import (
+    EmotionDetector as EmotionDetector,
+)
+from spector.providers import (
+    EntityExtractor as EntityExtractor,
 )
 from spector.providers import (
     Fact as Fact,
@@ -235,6 +247,9 @@ from spector.providers import (
 )
 from spector.providers import (
     ImportanceScorer as ImportanceScorer,
+)
+from spector.providers import (
+    IntentClassifier as IntentClassifier,
 )
 from spector.providers import (
     LLMFactExtractor as LLMFactExtractor,
@@ -250,6 +265,9 @@ from spector.providers import (
 )
 from spector.providers import (
     PromotionSource as PromotionSource,
+)
+from spector.providers import (
+    RelationDetector as RelationDetector,
 )
 from spector.providers import (
     Summarizer as Summarizer,

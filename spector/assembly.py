@@ -36,6 +36,7 @@ from spector.providers import (
     LLM,
     CachedEmbedder,
     ChatModel,
+    Detectors,
     Embedder,
     FactExtractor,
     ImportanceScorer,
@@ -44,6 +45,7 @@ from spector.providers import (
     load_ahead,
     own_extractor,
     resolve,
+    resolve_detectors,
     resolve_extractor,
     resolve_llm,
     resolve_summarizer,
@@ -91,9 +93,9 @@ def open_memory_at(
     importance: ImportanceScorer | Literal["channels", "ucma"] | None = None,
     extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
     llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
-    summarizer: Summarizer | None = None, timezone: str | tzinfo | None = None,
-    ops_log: bool | str | os.PathLike[str] = False, ops_log_text: bool = False,
-    wait: float | None = None, shared: bool = False,
+    summarizer: Summarizer | None = None, detectors: Detectors | None = None,
+    timezone: str | tzinfo | None = None, ops_log: bool | str | os.PathLike[str] = False,
+    ops_log_text: bool = False, wait: float | None = None, shared: bool = False,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -119,7 +121,7 @@ def open_memory_at(
             most as many as there are cores.
         llm: a chat model that reads statements ("openai", "openai:MODEL", or an object with the
             :class:`spector.LLM` protocol); rules read them without one, and when it fails.
-        fact_extractor, summarizer: read statements, and condense memories, instead of the model.
+        fact_extractor, summarizer, detectors: in place of ``llm`` and rules, for their part.
         timezone: the zone of "tomorrow" and of hours of the day ("Europe/Istanbul", "+03:00");
             ``Config.timezone`` if None, which is UTC.
         ops_log: True or a path: a JSON line for each operation, with ids and counts; True is for
@@ -136,7 +138,7 @@ def open_memory_at(
     ranking = get_profile(config.profile if profile is None else profile)
     where, found = parse_place(path), _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
-    where, model = at_home(where), resolve_llm(llm)
+    where, model, detectors = at_home(where), resolve_llm(llm), resolve_detectors(detectors)
     extractor, summarizer = resolve_extractor(model, fact_extractor), resolve_summarizer(summarizer)
     log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
     stamp = _stamp_of(found, dim)
@@ -147,7 +149,7 @@ def open_memory_at(
             opened, router, path=where, embedder=found, importance=scorer, config=config,
             clock=clock or SystemClock(), profile=ranking, durability=durability, mode=access.mode,
             threads=threads or usable_cores(), chat=ChatModel.within(model, config.llm),
-            fact_extractor=extractor, summarizer=summarizer,
+            fact_extractor=extractor, summarizer=summarizer, detectors=detectors,
             operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
         ))  # fmt: skip
     except BaseException:
@@ -189,8 +191,8 @@ def _embedder_of(
 def _make_parts(
     opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
     importance: ImportanceScorer | None, clock: Clock, config: Config, profile: ScoringProfile,
-    durability: str, mode: str, threads: int, fact_extractor: FactExtractor | None,
-    summarizer: Summarizer | None, operations: Operations, chat: ChatModel | None,
+    durability: str, mode: str, threads: int, detectors: Detectors, summarizer: Summarizer | None,
+    fact_extractor: FactExtractor | None, operations: Operations, chat: ChatModel | None,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
@@ -211,13 +213,13 @@ def _make_parts(
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
     updater = Updater(context, writer, note_writes=note_writes)
-    ends = EndMover(context, lambda: access.mode != "r")
-    probes = Probes(embedder)
+    ends, probes = EndMover(context, lambda: access.mode != "r"), Probes(embedder)
     recaller = Recaller(
         searcher, listing, finder, embedder=embedder, probes=probes, clock=checked, config=config,
         profile=profile, dim=store.dim, has_one_user=lambda: has_one_user(router.stores()),
         note_use=UseRecorder(context, changer, knowledge).note_use, refresh=ends.refresh,
-        operations=operations, hot=HotTier(router, finder, listing, checked, config), chat=chat,
+        operations=operations, hot=HotTier(router, finder, listing, checked, config),
+        chat=detectors.intent or chat,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
@@ -252,7 +254,7 @@ def _make_parts(
         extractor=extractor, promoter=promoter, worker=worker,
         observing=_observe_part(
             context, series, searcher, changer, sessions, chat, updater, fact_extractor,
-            operations),
+            operations, detectors),
         recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
@@ -277,14 +279,14 @@ def _write_last(ends: EndMover, writer: Writer) -> None:
 def _observe_part(
     context: WriteContext, series: SeriesWriter, searcher: Searcher, changer: Changer,
     sessions: Sessions, chat: ChatModel | None, updater: Updater, extractor: FactExtractor | None,
-    operations: Operations,
+    operations: Operations, detectors: Detectors,
 ) -> Observing:
     return Observing(ObserveParts(
         series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
         session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
         embedder=context.embedder, scorer=context.importance, clock=context.clock,
         config=context.config, chat=chat, updating=updater.merge,
-        extractor=own_extractor(extractor), operations=operations,
+        extractor=own_extractor(extractor), operations=operations, detectors=detectors,
     ))  # fmt: skip
 
 

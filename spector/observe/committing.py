@@ -16,8 +16,8 @@ from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode
 from spector.knowledge.reading import plan_reading
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
+from spector.observe.importance import Rater
 from spector.observe.jobs import Done, Job, SessionMemory
-from spector.observe.rating import Rater
 from spector.observe.relating import (
     MESSAGE,
     content_of,

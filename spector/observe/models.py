@@ -20,7 +20,7 @@ from spector.process import Operations
 from spector.providers import ChatModel, quoted
 from spector.records import Note
 
-__all__ = ["FormedByModel", "Models"]
+__all__ = ["KINDS", "FormedByModel", "Models"]
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ _KEYS: Final = frozenset(
     """atomicFacts foresightSignals temporalType validUntil resolvedText entities
     category""".split()
 )
-_KINDS: Final = ("related_to", "similar_to", "same_entity", "elaborates", "causes", "supports")
+KINDS: Final = ("related_to", "similar_to", "same_entity", "elaborates", "causes", "supports")
 _TYPES: Final = frozenset("person organization place product tech thing event".split())
 _MOST_FACTS: Final = 20
 _MOST_ENTITIES: Final = 8
@@ -124,7 +124,7 @@ class Models:
             ensure_ascii=False,
         )
         return self._asked(
-            "relate", _RELATIONS + ", ".join(_KINDS) + ".", about,
+            "relate", _RELATIONS + ", ".join(KINDS) + ".", about,
             lambda found: _relations(found, {each for each, _ in others}),
         )
 
@@ -276,7 +276,7 @@ def _relations(found: Mapping[str, Any], shown: set[int]) -> dict[int, tuple[str
     for each in listed:
         if not isinstance(each, dict) or type(each.get("id")) is not int:
             raise _nonsense("a relation without an id")
-        if each["id"] not in shown or each.get("kind") not in _KINDS:
+        if each["id"] not in shown or each.get("kind") not in KINDS:
             raise _nonsense("an id or a kind that was not shown")
         sure = _share(each.get("confidence", 0.5), "confidence")
         if sure > 0:

@@ -22,10 +22,10 @@ from spector.observe.committing import (
     strengthened,
 )
 from spector.observe.gate import Comparer, Decision, decide
+from spector.observe.importance import Rater
 from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit, facts_of, fields_of
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.rating import Rater
 from spector.observe.relating import causal_edges, followed
 from spector.records import MemoryRecord, ObservedUnit, ObserveResult
 from spector.write import Beside, Change, ChangedError, Series, SeriesWriter

@@ -16,7 +16,7 @@ from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
 from spector.process import Operations, each_elsewhere, elsewhere
-from spector.providers import ChatModel, Embedder, FactExtractor, ImportanceScorer
+from spector.providers import ChatModel, Detectors, Embedder, FactExtractor, ImportanceScorer
 from spector.records import Episode, MemoryRecord, ObserveResult
 from spector.search import Neighbours
 from spector.write import Beside, Change, Draft, SeriesWriter
@@ -47,6 +47,7 @@ class ObserveParts:
     chat: ChatModel | None
     operations: Operations
     extractor: FactExtractor | None
+    detectors: Detectors
     clock: Clock
     config: Config
 
@@ -145,15 +146,10 @@ class Observing:
             parts, config = self._parts, self._parts.config
             gate = import_module("spector.observe.gate")
             stages = import_module("spector.observe.observer")
-            models = None
-            if parts.chat is not None:
-                asked = import_module("spector.observe.models")
-                models = asked.Models(
-                    parts.chat, rates=config.llm.importance, operations=parts.operations
-                )
+            analyst, models = self._readers()
             made: Observer = stages.Observer(
                 series=parts.series, comparer=gate.Comparer(parts.neighbours, config.observe),
-                analyst=stages.Analyst(config.observe, parts.embedder, models, parts.extractor),
+                analyst=analyst,
                 rater=stages.Rater(
                     config.observe, None if parts.scorer is None else self._score
                 ),
@@ -162,6 +158,27 @@ class Observing:
             )
             self._made = made
         return self._made
+
+    def _readers(self) -> tuple[Any, Any]:
+        """What reads messages, and what is asked beside the rules; None for nothing."""
+        parts, config, detectors = self._parts, self._parts.config, self._parts.detectors
+        rates, operations = config.llm.importance, parts.operations
+        models = None
+        if parts.chat is not None:
+            asked = import_module("spector.observe.models")
+            models = asked.Models(parts.chat, rates=rates, operations=operations)
+        if detectors == Detectors(intent=detectors.intent):
+            stages = import_module("spector.observe.analysis")
+            analyst = stages.Analyst(config.observe, parts.embedder, models, parts.extractor)
+            return analyst, models
+        detecting = import_module("spector.observe.detecting")
+        if detectors.relations is not None:
+            models = detecting.DetectingModels(
+                detectors, parts.chat, rates=rates, operations=operations
+            )
+        return detecting.DetectingAnalyst(
+            detectors, config.observe, parts.embedder, models, parts.extractor
+        ), models
 
     def _score(self, draft: Draft) -> float:
         """The caller's importance of a draft.

@@ -5,6 +5,8 @@ Importing this package loads neither onnxruntime nor openai; the first ``embed()
 
 from __future__ import annotations
 
+from typing import Final
+
 from spector.errors import InvalidInputError
 from spector.messages import shown
 from spector.providers.asking import ChatModel, quoted
@@ -15,11 +17,17 @@ from spector.providers.openai import OpenAIEmbedder
 from spector.providers.openai_llm import OpenAILLM
 from spector.providers.protocols import (
     LLM,
+    CoreferenceResolver,
+    Detectors,
     Embedder,
+    EmotionDetector,
+    EntityExtractor,
     Fact,
     FactExtractor,
     ImportanceScorer,
+    IntentClassifier,
     PromotionSource,
+    RelationDetector,
     Summarizer,
 )
 from spector.providers.token_counts import TokenCounter, estimated_tokens, token_counter
@@ -30,15 +38,21 @@ __all__ = [
     "CacheStats",
     "CachedEmbedder",
     "ChatModel",
+    "CoreferenceResolver",
+    "Detectors",
     "Embedder",
+    "EmotionDetector",
+    "EntityExtractor",
     "Fact",
     "FactExtractor",
     "ImportanceScorer",
+    "IntentClassifier",
     "LLMFactExtractor",
     "MiniLMEmbedder",
     "OpenAIEmbedder",
     "OpenAILLM",
     "PromotionSource",
+    "RelationDetector",
     "Summarizer",
     "TokenCounter",
     "embedded",
@@ -47,6 +61,7 @@ __all__ = [
     "own_extractor",
     "quoted",
     "resolve",
+    "resolve_detectors",
     "resolve_extractor",
     "resolve_llm",
     "resolve_summarizer",
@@ -134,6 +149,38 @@ def resolve_extractor(
 def own_extractor(extractor: FactExtractor | None) -> FactExtractor | None:
     """An extractor that a caller gave; the one over the chat model is none of his."""
     return None if isinstance(extractor, LLMFactExtractor) else extractor
+
+
+def resolve_detectors(detectors: Detectors | None) -> Detectors:
+    """The detectors of a memory, each an object with its method.
+
+    Raises:
+        InvalidInputError: an object of another kind.
+    """
+    if detectors is None:
+        return Detectors()
+    if not isinstance(detectors, Detectors):
+        raise InvalidInputError(
+            f"detectors must be spector.Detectors, got {shown(detectors)}",
+            hint="write detectors=spector.Detectors(emotion=...)",
+        )
+    for name, method in _DETECTING.items():
+        found = getattr(detectors, name)
+        if found is not None and (
+            isinstance(found, type) or not callable(getattr(found, method, None))
+        ):
+            raise InvalidInputError(
+                f"detectors.{name} {shown(found)} has no method {method}()",
+                hint="pass an object with the protocol of that name",
+            )
+    return detectors
+
+
+#: stage -> the method that its detector must have
+_DETECTING: Final = {
+    "references": "resolve", "entities": "entities", "emotion": "detect", "relations": "relate",
+    "intent": "classify",
+}
 
 
 def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:

@@ -9,10 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.records import PromotionCandidate
+from spector.records import Emotion, PromotionCandidate, Reference
 
 __all__ = [
-    "LLM", "Embedder", "Fact", "FactExtractor", "ImportanceScorer", "PromotionSource", "Summarizer",
+    "LLM", "CoreferenceResolver", "Detectors", "Embedder", "EmotionDetector", "EntityExtractor",
+    "Fact", "FactExtractor", "ImportanceScorer", "IntentClassifier", "PromotionSource",
+    "RelationDetector", "Summarizer",
 ]
 
 
@@ -132,3 +134,82 @@ class ImportanceScorer(Protocol):
     ) -> float:
         """Return a score from 0 (small talk) to 1 (must never be lost)."""
         ...
+
+
+@runtime_checkable
+class CoreferenceResolver(Protocol):
+    """Says which names the pronouns of a message stand for."""
+
+    def resolve(self, text: str, before: Sequence[str]) -> Sequence[Reference]:
+        """Return the words that stand for a name, each with where it begins and who is meant.
+
+        Args:
+            before: the last messages of the conversation, the newest last.
+        """
+        ...
+
+
+@runtime_checkable
+class EntityExtractor(Protocol):
+    """Names what a text mentions."""
+
+    def entities(self, text: str) -> Sequence[tuple[str, str]]:
+        """Return (name as it stands in the text, type), in their order.
+
+        Types are person, organization, place, product, tech, event and thing.
+        """
+        ...
+
+
+@runtime_checkable
+class EmotionDetector(Protocol):
+    """Says how a message feels."""
+
+    def detect(self, text: str) -> Emotion:
+        """Return valence, arousal and category of a message."""
+        ...
+
+
+@runtime_checkable
+class RelationDetector(Protocol):
+    """Says how a new memory is related to earlier ones."""
+
+    def relate(
+        self, text: str, others: Sequence[tuple[int, str]]
+    ) -> Mapping[int, tuple[str, float]]:
+        """Return id -> (kind of the edge, confidence 0..1) for those that are related.
+
+        Kinds are related_to, similar_to, same_entity, elaborates, causes and supports.
+
+        Args:
+            others: (id, words) of memories of the same user.
+        """
+        ...
+
+
+@runtime_checkable
+class IntentClassifier(Protocol):
+    """Says what a question to a memory is after."""
+
+    def classify(self, cue: str) -> str:
+        """Return the name of a ``spector.Intent``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Detectors:
+    """Your own models for single stages, in place of the rules and of the chat model.
+
+    One that raises, or answers nonsense, leaves its stage to the rules.
+
+    Attributes:
+        references: what pronouns stand for. entities: what a message mentions.
+        emotion: how it feels. relations: how it is related to earlier ones.
+        intent: what a cue is after.
+    """
+
+    references: CoreferenceResolver | None = None
+    entities: EntityExtractor | None = None
+    emotion: EmotionDetector | None = None
+    relations: RelationDetector | None = None
+    intent: IntentClassifier | None = None

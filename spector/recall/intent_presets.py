@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from spector.config import Config
-from spector.errors import InvalidInputError, LLMError
+from spector.errors import InvalidInputError, LLMError, StoreClosedError
 from spector.kernel.contract import MOST_WEIGHT, ScoringProfile, get_profile
 from spector.language.cues import PARAMS, Intent, Params, route_cue
 from spector.layout import Category, Flag, TierCode
-from spector.providers import ChatModel, quoted
+from spector.process import Operations, elsewhere
+from spector.providers import ChatModel, IntentClassifier, quoted
 from spector.recall.options import ParsedOptions
 from spector.records import Hit, HitList
 from spector.search.view import RecallRequest, with_rested, within
@@ -43,17 +44,20 @@ _BY_MEANING: Final = "semantic"
 
 def intent_in(
     cue: str | None, intent: Intent | Literal["auto"] | None = "auto",
-    model: ChatModel | None = None,
+    model: ChatModel | IntentClassifier | None = None, operations: Operations | None = None,
 ) -> Intent | None:
     """The intent given, or with "auto" that of a cue; None for none.
 
     Args:
         model: is asked for it; the cue's wording decides without one, and where it fails.
+        operations: notes that it failed.
     """
     if intent != "auto":
         return intent
     if cue is None:
         return None
+    if isinstance(model, IntentClassifier):
+        return _classified(cue, model, operations)
     if model is not None:
         try:
             found = model.ask(_ROUTING, quoted(cue), max_tokens=32).get("intent")
@@ -63,6 +67,20 @@ def intent_in(
         except ValueError:  # it named an intent that there is not
             model.note_failure()
     return route_cue(cue).intent
+
+
+def _classified(cue: str, model: IntentClassifier, operations: Operations | None) -> Intent:
+    """The intent that a classifier of the caller's says; the cue's wording decides if it fails."""
+    with (operations or Operations()).noting("route") as operation:
+        operation.fallback = True
+        try:
+            intent = Intent(elsewhere(model.classify, cue))
+        except StoreClosedError:
+            raise
+        except Exception:  # a classifier may fail in any way, and it is noted
+            return route_cue(cue).intent
+        operation.fallback = False
+        return intent
 
 
 def apply_intent(

@@ -28,7 +28,7 @@ from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.cues import need_gate, skip_reason, split_cue
 from spector.layout import Flag
 from spector.process import Operations
-from spector.providers import ChatModel, Embedder, embedded, token_counter
+from spector.providers import ChatModel, Embedder, IntentClassifier, embedded, token_counter
 from spector.recall.abstention import CROWD, select_hits
 from spector.recall.context import Context
 from spector.recall.context_builder import ContextBuilder
@@ -97,14 +97,14 @@ class Recaller:
     Args:
         has_one_user: whether all memories that are of a user are of the same one.
         note_use: called with the ids of memories that were used, their scope, and associate.
-        chat: is asked for the intent of a cue, where the configuration says so.
+        chat: says the intent of a cue: a classifier, or a model if the configuration says so.
     """
 
     def __init__(
         self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
         probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
         has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations, hot: HotTier,
-        refresh: Callable[..., None], chat: ChatModel | None = None,
+        refresh: Callable[..., None], chat: ChatModel | IntentClassifier | None = None,
     ) -> None:
         self._searcher = searcher
         self._listing = listing
@@ -117,7 +117,7 @@ class Recaller:
         self._note_use, self._refresh = note_use, refresh
         self._operations = operations
         self._hot_tier = hot
-        self._router = chat if config.llm.route else None
+        self._router = None if isinstance(chat, ChatModel) and not config.llm.route else chat
 
     def recall(self, *args: Any, **selecting: Any) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent."""
@@ -145,7 +145,7 @@ class Recaller:
         is_survey = topic is not None and topic.is_survey
         # memories of several users do not answer what is known about one
         mixes = is_survey and not self._is_of_one_user(selection)
-        intent = intent_in(text, parsed.intent, self._router)
+        intent = intent_in(text, parsed.intent, self._router, self._operations)
         fetched = wanted = parse_k(k, self._config, limit_of(intent, default_k(topic, 10)))
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := need_gate(text)).needed:

@@ -1,0 +1,220 @@
+"""Detectors of the caller's own in the stages of observing; the rules where one fails.
+
+A detector may raise, be slow or answer nonsense: it costs a fallback that the result names, and
+never a message. None of them is asked about orders to a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from spector.errors import LLMError, StoreClosedError
+from spector.knowledge.reading import Reading
+from spector.language.formation import Referents
+from spector.language.frames import Statement
+from spector.observe.analysis import Analyst
+from spector.observe.jobs import Analysis, Unit
+from spector.observe.models import KINDS, Models
+from spector.process import Operations, elsewhere
+from spector.providers import ChatModel, CoreferenceResolver, Detectors
+from spector.records import Emotion, Reference
+
+__all__ = ["DetectingAnalyst", "DetectingModels"]
+
+T = TypeVar("T")
+
+_TYPES: Final = frozenset("person organization org place product tech thing event".split())
+_FEELINGS: Final = frozenset("joy anger fear sadness surprise disgust".split())
+_MOST_NAME: Final = 120
+
+
+class DetectingAnalyst(Analyst):
+    """Reads messages with detectors in place of some rules.
+
+    Args:
+        detectors: those that are given; the others are the rules.
+    """
+
+    def __init__(self, detectors: Detectors, *args: Any) -> None:
+        super().__init__(*args)
+        self._detectors = detectors
+
+    def feel_again(self, analysis: Analysis, vector: Any) -> None:
+        """Let the head judge, unless a detector has."""
+        if self._detectors.emotion is None or "emotion" in analysis.fallbacks:
+            super().feel_again(analysis, vector)
+
+    def _describe(
+        self, out: Analysis, single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+    ) -> None:
+        super()._describe(out, single_valued, statements)
+        detector = self._detectors.emotion
+        if detector is not None and not out.quarantined:
+            found = _asked(out, "emotion", lambda: _feeling(
+                elsewhere(detector.detect, out.message.text)
+            ))  # fmt: skip
+            out.emotion = out.emotion if found is None else found
+
+    def _units(
+        self, out: Analysis, known: Referents, single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+    ) -> list[Unit]:
+        resolver = self._detectors.references
+        if resolver is not None and not out.quarantined:
+            known = _Resolved(known.turns, known.asked_by, resolver=resolver, analysis=out)
+        return super()._units(out, known, single_valued, statements)
+
+    def _read(self, out: Analysis, said: str, *rest: Any, **more: Any) -> tuple[Reading, str]:
+        reading, text = super()._read(out, said, *rest, **more)
+        extractor = self._detectors.entities
+        if extractor is None or out.quarantined or "entities" in out.fallbacks:
+            return reading, text
+        found = _asked(out, "entities", lambda: _names(elsewhere(extractor.entities, text), text))
+        if found is None:
+            return reading, text
+        own = {each: n for each, n in reading.mentions.items() if each[1] in ("user", "agent")}
+        return replace(reading, mentions=self._fewest({**own, **found})), text
+
+    def name(self, analyses: Sequence[Analysis]) -> None:
+        """Ask the head about what no extractor has named."""
+        if self._detectors.entities is not None:
+            for each in analyses:
+                if "entities" not in each.fallbacks:
+                    each.unnamed.clear()
+        super().name(analyses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved(Referents):
+    """Who was named before, with a resolver that says who is meant."""
+
+    resolver: CoreferenceResolver | None = None
+    analysis: Analysis | None = None
+
+    def after(
+        self, text: str, *, speaker: str | None = None, asked_by: str | None = None
+    ) -> Referents:
+        known = Referents(self.turns, self.asked_by).after(
+            text, speaker=speaker, asked_by=asked_by
+        )
+        return _Resolved(known.turns, known.asked_by, self.resolver, self.analysis)
+
+    def references(
+        self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None
+    ) -> tuple[Reference, ...]:
+        resolver, out = self.resolver, self.analysis
+        assert resolver is not None, "made with both"
+        assert out is not None, "made with both"
+        if "references" not in out.fallbacks:
+            before = [turn.text for turn in self.turns]
+            found = _asked(out, "references", lambda: _references(
+                elsewhere(resolver.resolve, text, before), text
+            ))  # fmt: skip
+            if found is not None:
+                return found
+        return Referents(self.turns, self.asked_by).references(
+            text, turkish=turkish, least=least, speaker=speaker
+        )
+
+
+class DetectingModels(Models):
+    """What is asked beside the rules, with a detector of relations in place of the chat model.
+
+    Args:
+        chat: the chat model for all else; None for none.
+    """
+
+    def __init__(
+        self, detectors: Detectors, chat: ChatModel | None, *, rates: bool, operations: Operations
+    ) -> None:
+        super().__init__(chat, rates=rates and chat is not None, operations=operations)  # type: ignore[arg-type]  # not asked where there is none
+        self._has_chat = chat is not None
+        self._relations = detectors.relations
+
+    def does(self, task: str) -> bool:
+        """Whether anyone is asked for a task."""
+        if task == "relations" and self._relations is not None:
+            return True
+        return self._has_chat and super().does(task)
+
+    def relations(
+        self, text: str, others: Sequence[tuple[int, str]]
+    ) -> dict[int, tuple[str, float]]:
+        """memory -> (kind, confidence) for those of some memories that a text is related to.
+
+        Raises:
+            LLMError: The detector failed, or its answer cannot be.
+        """
+        detector = self._relations
+        if detector is None:
+            return super().relations(text, others)
+        try:
+            return _related(elsewhere(detector.relate, text, others), {each for each, _ in others})
+        except StoreClosedError:
+            raise
+        except Exception as error:  # a detector may fail in any way: the rules relate
+            raise LLMError(f"the relation detector failed: {error}", hint=_HINT) from error
+
+
+_HINT: Final = "the rules took its place; see RelationDetector for what it must return"
+
+
+def _asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:
+    """What a detector says; None, and a fallback, where it failed."""
+    try:
+        return ask()
+    except StoreClosedError:
+        raise
+    except Exception:  # a detector may fail in any way: the rules decide, and it is reported
+        if stage not in out.fallbacks:
+            out.fallbacks.append(stage)
+        return None
+
+
+def _feeling(found: Any) -> Emotion:
+    if not isinstance(found, Emotion):
+        raise TypeError("no Emotion")
+    if not (-1 <= found.valence <= 1 and 0 <= found.arousal <= 1) or (
+        found.category is not None and found.category not in _FEELINGS
+    ):
+        raise ValueError("an Emotion that cannot be")
+    return found
+
+
+def _names(found: Any, text: str) -> dict[tuple[str, str], int]:
+    """(name, type) -> how often it stands in the text, of names that are in it."""
+    out: dict[tuple[str, str], int] = {}
+    for name, kind in found:
+        if not isinstance(name, str) or kind not in _TYPES:
+            raise ValueError("a name without a type that there is")
+        name = name.strip()
+        if name and len(name) <= _MOST_NAME and name in text:
+            out[name, kind] = text.count(name)
+    return out
+
+
+def _references(found: Any, text: str) -> tuple[Reference, ...]:
+    out = tuple(sorted(found, key=lambda each: each.start))
+    for each in out:
+        if text[each.start : each.start + len(each.word)] != each.word or not each.word:
+            raise ValueError("a word that is not where it says")
+        names = [name for name, _ in each.candidates] + ([each.chosen] if each.chosen else [])
+        if any(len(name) > _MOST_NAME or not name.strip() or set(name) & set("[]\n")
+               for name in names):
+            raise ValueError("a name that cannot be a note")
+    return out
+
+
+def _related(found: Mapping[Any, Any], shown: set[int]) -> dict[int, tuple[str, float]]:
+    out: dict[int, tuple[str, float]] = {}
+    for each, (kind, sure) in found.items():
+        if each not in shown or kind not in KINDS:
+            raise ValueError("an id that was not shown, or a kind that there is not")
+        if not 0 <= float(sure) <= 1:
+            raise ValueError("no confidence in 0..1")
+        if sure > 0:
+            out[each] = (kind, float(sure))
+    return out
