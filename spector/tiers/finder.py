@@ -247,7 +247,7 @@ def key_path(target: Any, key: Any, namespace: Any, scope: Scope) -> KeyPath:
 
 def _refuse_namespace(namespace: Any) -> None:
     """Refuse a namespace beside an id, which it would not restrict."""
-    if namespace is not None and namespace != ():
+    if parse_namespace(namespace):
         raise InvalidInputError(
             "a namespace was given without a key", hint="pass key= as well, or leave it out"
         )
