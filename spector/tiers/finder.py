@@ -247,7 +247,7 @@ def key_path(target: Any, key: Any, namespace: Any, scope: Scope) -> KeyPath:
 
 def _refuse_namespace(namespace: Any) -> None:
     """Refuse a namespace beside an id, which it would not restrict."""
-    if parse_namespace(namespace):
+    if not (namespace is None or (isinstance(namespace, tuple) and not namespace)):
         raise InvalidInputError(
             "a namespace was given without a key", hint="pass key= as well, or leave it out"
         )
