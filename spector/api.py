@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 
 from spector._types import Progress
-from spector.arguments import parse_callback, parse_directory, parse_limit
+from spector.arguments import parse_callback, parse_directory, parse_limit, parse_wait
 from spector.assembly import open_memory_at as open
 from spector.config import Config
 from spector.errors import (
@@ -91,12 +91,17 @@ def reembed(
     *,
     extra_tiers: Iterable[TierStore] = (),
     progress: Progress | None = None,
+    wait: float = 0.0,
 ) -> int:
     """Convert a store to another embedding model (and dimension); returns how many memories.
 
     All or nothing: killed at any moment, the store is either as before or converted.
+
+    Args:
+        wait: seconds to wait for another writer to close.
     """
     parse_callback(progress, "progress")
+    wait_s = parse_wait(wait)
     found = resolve(embedder)
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
@@ -108,7 +113,7 @@ def reembed(
         raise no_store(files)
     with open_disk(
         where, Stamp(None, None, None), [tier.files for tier in router], config, get_kernel(),
-        mode="rw", durability="strict",
+        mode="rw", durability="strict", wait_s=wait_s,
     ) as store:
         return reembed_store(store, found, progress)
 

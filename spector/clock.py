@@ -6,7 +6,7 @@ import operator
 import re
 import time
 import zoneinfo
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Protocol, runtime_checkable
 
 from spector.errors import InvalidInputError, InvalidTimeError
@@ -146,6 +146,8 @@ def to_ms(
 
 def _day_of(midnight: datetime, zone: tzinfo, is_end: bool) -> datetime:
     """A bound of a day in a zone, in UTC."""
+    if is_end and midnight.date() == date.max:
+        return datetime.max.replace(tzinfo=UTC)
     local = midnight + timedelta(days=1) if is_end else midnight
     return local.replace(tzinfo=zone).astimezone(UTC)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spector.arguments import SCOPES, ids_in, parse_switch, parse_truth
-from spector.errors import InvalidFilterError, InvalidInputError
+from spector.errors import InvalidFilterError, InvalidInputError, UnknownRecordError
 from spector.records import ForgetReport
 from spector.search import Listing
 from spector.store.catalog import Scope
@@ -40,8 +40,12 @@ class Forgetting:
             how: the fields of `Manner`.
         """
         scope, manner = self._listing.scope(*labels), _manner(**how)
-        if key is not None:
-            target = self._keyed(key_path(target, key, namespace, scope), scope, manner)
+        path = None if key is None else key_path(target, key, namespace, scope)
+        was_kept = manner.purge and path is not None and self._finder.is_kept(path)
+        if manner.purge:  # no selection finds what has expired, and the files have it still
+            self._forgetter.forget_expired()
+        if path is not None:
+            target = self._keyed(path, scope, manner, was_kept=was_kept)
         elif namespace is not None:
             selection["namespace"] = namespace
         if isinstance(target, Mapping):
@@ -69,11 +73,21 @@ class Forgetting:
         return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
 
 
-    def _keyed(self, path: KeyPath, scope: Scope, manner: Manner) -> list[int]:
+    def _keyed(
+        self, path: KeyPath, scope: Scope, manner: Manner, *, was_kept: bool
+    ) -> list[int]:
         """The memory that has a key; none when it is gone, and the purge erases the last of it."""
-        if manner.purge and self._forgetter.unmark(path):
-            return []
-        return [self._finder.get_by_key(path, scope).id]
+        try:
+            found = self._finder.find_by_key(path, scope)
+        except UnknownRecordError:
+            if manner.purge and not self._finder.has_key(path) and (
+                self._forgetter.unmark(path) or was_kept
+            ):
+                return []
+            raise
+        if manner.purge:
+            self._forgetter.unmark(path)
+        return [found]
 
 
 def _manner(

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from spector.cli.output import Column, Console, clean, wrap
+from spector.messages import counted
 
 if TYPE_CHECKING:
     from spector.records import Hit, MemoryRecord
@@ -53,7 +54,9 @@ def show_memories(
             str(rank), f"{each.score:.3f}" if isinstance(each, Hit) else "",
             day(record.event_time, console.zone), record.tier,
             (record.user_id or "") if users else "", speaker_label(record),
-            state_of(record, protected=protected, zone=console.zone), text, str(record.id),
+            ", ".join(filter(None, (
+                state_of(record, protected=protected, zone=console.zone), without_words(record),
+            ))), text, str(record.id),
         ))  # fmt: skip
     kept = [
         n for n, column in enumerate(columns)
@@ -69,6 +72,13 @@ def show_memories(
         console.say(console.style("  ".join(clean(part) for part in head if part), "bold"))
         for line in wrap(text, console.width - 3):
             console.say(f"   {line}")
+
+
+def without_words(record: MemoryRecord) -> str:
+    """What a memory without a text has instead."""
+    if record.text or record.attachment_bytes is None:
+        return ""
+    return f"no text, {counted(record.attachment_bytes, 'byte', commas=True)} attached"
 
 
 def speaker_label(record: MemoryRecord) -> str:

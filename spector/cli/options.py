@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 from datetime import date, timedelta
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.clock import to_ms
@@ -48,7 +48,7 @@ __all__ = [
 SCOPE_NAMES: Final = ("user_id", "agent_id", "session_id")
 
 
-#: seconds that a command waits for another writer
+#: seconds that a command waits for another writer, unless --wait says otherwise
 _WAIT_S: Final = 5.0
 
 
@@ -101,9 +101,15 @@ def add_durability(parser: argparse.ArgumentParser) -> None:
 
 def add_wait(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--wait", metavar="SECONDS", type=partial(_number, low=0.0, high=86_400.0),
-        help=f"how long to wait for another writer, in turn with others (default: {_WAIT_S:g})",
+        "--wait", type=seconds, metavar="SECONDS", default=None,
+        help=f"wait so long for another writer, in turn; 0: not at all (default: {_WAIT_S:g})",
     )
+
+
+def wait_of(args: argparse.Namespace) -> float:
+    """The seconds that a command waits for another writer."""
+    given: float | None = getattr(args, "wait", None)
+    return _WAIT_S if given is None else given
 
 
 def add_scopes(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +143,27 @@ def key_of(args: argparse.Namespace) -> dict[str, Any]:
     return {"key": args.key, "namespace": tuple(args.namespace)}
 
 
+def add_attach(parser: argparse.ArgumentParser) -> None:
+    """Add the argument of :func:`attached`."""
+    parser.add_argument(
+        "--attach", metavar="FILE", type=Path,
+        help='keep the bytes of a file with it; the text may then be ""',
+    )
+
+
+def attached(args: argparse.Namespace) -> dict[str, bytes]:
+    """The bytes that are to be attached, as a keyword of ``Memory.remember``."""
+    path: Path | None = args.attach
+    if path is None:
+        return {}
+    try:
+        return {"attachment": path.read_bytes()}
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path} cannot be read: {error.strerror}", hint="name a file that can be read"
+        ) from None
+
+
 def refuse_both(args: argparse.Namespace, names: object) -> None:
     """Raise unless either an ID or --key was given."""
     if bool(names) == (args.key is not None):
@@ -160,7 +187,8 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
     group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
     group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
     group.add_argument(
-        "--key-prefix", metavar="TEXT", help='has a key that begins so ("": any key)'
+        "--key-prefix", metavar="TEXT",
+        help='has a key that begins so ("": any), in --in-namespace, or else in no namespace',
     )
     group.add_argument(
         "--in-namespace", metavar="LABEL", action="append", default=[],
@@ -275,6 +303,11 @@ def superseded_id(text: str) -> int | str:
     return text if text == "auto" else record_id(text)
 
 
+def seconds(text: str) -> float:
+    """Seconds of at most a day."""
+    return _number(text, 0.0, 86_400.0)
+
+
 def unit(text: str) -> float:
     """A number in 0..1."""
     return _number(text, 0.0, 1.0)
@@ -328,9 +361,7 @@ def open_store(
 
     embedder = chosen_embedder(args) if hasattr(args, "embedder") else None
     options.setdefault("timezone", getattr(args, "timezone", None))
-    wait = getattr(args, "wait", None)
-    wait_s = _WAIT_S if wait is None else wait
-    return spector.open(args.path, mode=mode, embedder=embedder, wait=wait_s, **options)
+    return spector.open(args.path, mode=mode, embedder=embedder, wait=wait_of(args), **options)
 
 
 def require_store(path: str, *, existing: bool = False) -> None:

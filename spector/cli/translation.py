@@ -22,9 +22,10 @@ _FLAGS: Final = {
 }  # fmt: skip
 #: arguments with an option of the same name; no other word is translated
 _SAME: Final = frozenset(
-    """arousal as_of confidence dry_run embedder event_time importance include include_protected
-    limit max_tokens min_importance overwrite force profile purge role skip_protected supersedes
-    threshold tier valence valid_from valid_until verify where""".split()
+    """arousal as_of confidence dry_run embedder event_time expires_at expires_in importance
+    include include_protected key_prefix limit max_tokens min_importance overwrite force
+    profile purge role skip_protected supersedes threshold tier valence valid_from valid_until
+    verify wait where""".split()
 )
 #: an option in brackets behind the argument of the same meaning
 _BOTH: Final = re.compile(r"\b\w+=[^\s()]+ \((--[a-z-]+)\)")
@@ -44,6 +45,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     # a message that names both forms keeps the one that can be typed
     (_BOTH, r"\1"),
     (re.compile(r"to_json\(\) \((--json)\)"), r"\1"),
+    (re.compile(r"it is the number of seconds, or a timedelta"), "it is the number of seconds"),
     (re.compile(r"\brefresh was given without expires_in"),
      "--refresh was given without --expires-in"),
     (re.compile(r"\bexpires_in and expires_at were"), "--expires-in and --expires-at were"),

@@ -190,6 +190,8 @@ class MemoryRecord(Described):
             out["expires_at"] = iso_of_ms(self.details.expires_ms)
             if self.details.refresh_ms is not None:
                 out["refresh_s"] = self.details.refresh_ms / 1000
+        if self.attachment_bytes is not None:
+            out["attachment_bytes"] = self.attachment_bytes
         if self.details is not None and (told := self.details.to_dict()):
             out["details"] = told
         return out

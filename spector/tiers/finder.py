@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from spector.tiers.base import TierStore
 from spector.tiers.router import TierRouter
 
 __all__ = ["Finder", "key_path", "unknown", "unknown_key"]
+
+_Found = TypeVar("_Found")
 
 
 class Finder:
@@ -92,15 +94,34 @@ class Finder:
 
     def get_by_key(self, path: KeyPath, scope: Scope) -> MemoryRecord:
         """The record that has a key, if it is of a scope; see `get_within`."""
+        return self._at_key(path, lambda each: self.get_within(each, scope))
+
+    def find_by_key(self, path: KeyPath, scope: Scope) -> int:
+        """The id of the memory that has a key, if it is of a scope; its bytes are not read."""
+        return self._at_key(path, lambda each: self.find(each, scope)[1].id)
+
+    def has_key(self, path: KeyPath) -> bool:
+        """Whether a memory has a key, of any session."""
+        with contextlib.suppress(UnknownRecordError):
+            return bool(self.by_key(path))
+        return False
+
+    def is_kept(self, path: KeyPath) -> bool:
+        """Whether the files have a memory of a key, even one that has expired."""
+        store = self._router.durable_store()
+        store.view()
+        with store.catalog.reading() as db:
+            return entry_at(db, path, store.catalog.path) is not None
+
+    def _at_key(self, path: KeyPath, look: Callable[[int], _Found]) -> _Found:
         while True:
             record_id = self.by_key(path)
             try:
-                record = self.get_within(record_id, scope)
+                return look(record_id)
             except UnknownRecordError:
                 if self.by_key(path) == record_id:  # of another session
                     raise unknown_key(path) from None
-                continue  # forgotten and stored anew between the two looks
-            return record
+                # forgotten and stored anew between the two looks
 
     def get_within(self, record_id: int, scope: Scope) -> MemoryRecord:
         """The same, whose links name no living memory outside of the scope."""

@@ -9,12 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import (
-    SCOPES,
-    id_of,
-    parse_move,
-    parse_vector,
-)
+from spector.arguments import SCOPES, id_of, parse_move, parse_vector
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
 from spector.knowledge import Changes
@@ -49,7 +44,7 @@ from spector.write.drafts import (
 )  # fmt: skip
 from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
-from spector.write.replacing import Beside, Ties, attach, ties_of
+from spector.write.replacing import Beside, Ties, attach, free_moved, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
 from spector.write.speakers import (
@@ -102,7 +97,7 @@ class Updater:
         """Change fields of a memory of the scope; see ``Memory.update``."""
         record_id = id_of(target)
         refuse_unknown(changes, _CHANGEABLE, "update")
-        ends = ends_in(changes, self._parts.clock.now_ms())
+        ends = ends_in(changes, self._parts.clock.now_ms(), self._parts.config.zone)
         changes.update(parse_move(move_to, self._parts.config))
         if not changes and ends is None:
             raise InvalidInputError(
@@ -151,6 +146,7 @@ class Updater:
                     vector = self._vector_after(before, changed, after)
                 if vector is not None:
                     changed["vector"] = draft.vector = parse_vector(vector, self._parts.dim)
+            free_moved(self._parts, before, draft)
             return self._replace(
                 before.id, changed, draft, scope, earlier=earlier, more=more, ends=ends
             )

@@ -347,14 +347,15 @@ class Writer:
         Args:
             then: called with the transaction and the ids before the commit.
         """
-        now_ms, batch = self._parts.clock.now_ms(), Batch(drafts)
+        batch = Batch(drafts)
         if self._keyed is not None and batch.has_entries:
-            refuse_future_parents(drafts, self._next_id(now_ms))
-            return self._keyed.store(Work(
-                store, drafts, tiers, importance, vectors, to_name, now_ms, self.claim_ids, then
-            ))  # fmt: skip
+            with store.exclusive():  # it may wait, so the clock is read afterwards
+                refuse_future_parents(drafts, self._next_id(now_ms := self._parts.clock.now_ms()))
+                return self._keyed.store(Work(
+                    store, drafts, tiers, importance, vectors, to_name, now_ms, self.claim_ids, then
+                ))  # fmt: skip
         with store.exclusive(), store.transaction() as tx:
-            ids = self.claim_ids(tx, len(drafts), now_ms)
+            ids = self.claim_ids(tx, len(drafts), now_ms := self._parts.clock.now_ms())
             refuse_future_parents(drafts, ids[0])
             if batch.given("supersedes"):
                 find = self._parts.finder.find

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +331,82 @@ def test_a_memory_in_memory_expires_too() -> None:
         assert [each.text for each in memory.records()] == ["passing"]
         assert len(memory) == 1
         assert memory.compact().partitions_seen >= 1
+
+
+def test_a_day_as_the_end_is_that_whole_day_in_the_zone_of_the_store(tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    with spector.open(
+        tmp_path / "mind", embedder=FakeEmbedder(), clock=clock, timezone="Europe/Istanbul"
+    ) as memory:
+        end = datetime(2030, 5, 4, 21, tzinfo=UTC)
+        made = memory.remember("the coupon", expires_at="2030-05-04", valid_until="2030-05-04")
+        assert made.expires_at == made.valid_until == end
+        later = memory.update(made.id, expires_at="2030-05-05")
+        assert later.expires_at == end + timedelta(days=1)
+        never = memory.remember("for good", expires_at="9999-12-31")
+        assert memory.update(never.id, expires_at="9999-12-31").expires_at == never.expires_at
+        assert memory.check().ok
+
+
+class Running(ManualClock):
+    """A clock that goes on by itself, a millisecond each time that someone looks at it."""
+
+    def now_ms(self) -> int:
+        self.advance(seconds=0.001)
+        return super().now_ms()
+
+
+@pytest.mark.parametrize("known", ["replace", "keep"])
+def test_a_memory_that_expires_while_its_key_is_given_away_breaks_nothing(known: Any) -> None:
+    """Whatever the moment at which the end comes, between any two looks at the clock."""
+    outcomes = set()
+    with spector.open(":memory:", embedder=None, dim=3, clock=Running(NOW)) as memory:
+        for wait in range(40):
+            memory.remember("old", key="k", vector=[1, 0, 0], expires_in=wait / 1000 + 0.001)
+            made = memory.remember_many(
+                [{"text": "new", "key": "k", "vector": [0, 1, 0]}], if_known=known
+            )
+            outcomes.add(made.outcomes[0])
+            assert [each.key for each in made] == ["k"]
+            assert memory.count(key_prefix="k") <= 1
+            memory.remember("next", key="k", vector=[0, 0, 1])
+        assert memory.check().ok
+    assert outcomes == {"new", "replaced" if known == "replace" else "known"}
+
+
+def test_the_key_of_an_expired_memory_is_free_for_one_that_moves(
+    memory: Memory, clock: ManualClock
+) -> None:
+    memory.remember("goes", key="k", user_id="ada", expires_in=5)
+    made = memory.remember("moves", key="k", user_id="bob")
+    with pytest.raises(InvalidInputError, match="already"):
+        memory.update(made.id, move_to={"user_id": "ada"})
+    clock.advance(seconds=6)
+    moved = memory.update(made.id, move_to={"user_id": "ada"})
+    assert (moved.id, moved.user_id) == (made.id, "ada")
+    assert memory.get(key="k", user_id="ada").text == "moves"
+    assert memory.check().ok
+
+
+@pytest.mark.parametrize("how", ["user", "id", "key", "another"])
+def test_a_purge_erases_what_has_expired_from_every_file(tmp_path: Path, how: str) -> None:
+    """A receipt that is complete must not leave the words of an expired memory behind."""
+    clock = ManualClock(NOW)
+    with spector.open(tmp_path / "mind", embedder=None, dim=3, clock=clock) as memory:
+        gone = memory.remember(
+            "quokka vault", vector=[1, 0, 0], user_id="ada", key="q", expires_in=5
+        )
+        memory.remember("also hers", vector=[0, 1, 0], user_id="ada")
+        other = memory.remember("another one", vector=[0, 1, 0])
+        clock.advance(seconds=6)
+        report = {
+            "user": lambda: memory.forget(user_id="ada", purge=True, verify=True),
+            "id": lambda: memory.forget(gone.id, purge=True),
+            "key": lambda: memory.forget(key="q", user_id="ada", purge=True),
+            "another": lambda: memory.forget(other.id, purge=True),
+        }[how]()
+        assert report.receipt is not None
+        assert report.receipt.complete
+        assert memory.check().ok
+    left = [each for each in (tmp_path / "mind").rglob("*") if each.is_file()]
+    assert [each.name for each in left if b"quokka" in each.read_bytes()] == []

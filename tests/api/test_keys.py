@@ -29,6 +29,7 @@ from spector import (
 )
 from spector.cli.main import main
 from spector.layout import Flag
+from spector.store.payloads import KeyPath
 from tests.api.helpers import sound_memory  # noqa: F401 - a fixture
 from tests.fakes import FakeEmbedder
 
@@ -550,3 +551,28 @@ def test_the_command_line_updates_by_key(
         found = reader.get(key="theme", namespace=("ui",), user_id="maya")
         assert (found.id, found.revision, found.tags) == (record.id, 3, ("t",))
         assert found.importance == pytest.approx(0.9)
+
+
+def test_a_purge_by_key_erases_the_memory_that_moved_to_a_forgotten_key(memory: Memory) -> None:
+    """A mark that the key was forgotten must not stand in for the memory that has it now."""
+    memory.forget(memory.remember("was here", key="k", user_id="a").id)
+    made = memory.remember("quokka", key="k", user_id="b")
+    memory.update(made.id, move_to={"user_id": "a"})
+    assert memory.remember_many(
+        [{"text": "no", "key": "k", "user_id": "a"}], if_known="keep", if_forgotten="skip"
+    ).outcomes == ["known"]
+    report = memory.forget(key="k", user_id="a", purge=True, verify=True)
+    assert report.ids == (made.id,)
+    assert report.receipt is not None
+    assert report.receipt.complete
+    assert made.id not in memory
+    again = memory.remember_many([{"text": "w", "key": "k", "user_id": "a"}], if_forgotten="skip")
+    assert again.outcomes == ["new"]
+
+
+def test_a_purge_by_key_erases_memory_and_mark_where_both_are(memory: Memory) -> None:
+    made = memory.remember("quokka", key="k")
+    memory._parts.forgetter.mark([KeyPath("", "k")])
+    assert memory.forget(key="k", purge=True).ids == (made.id,)
+    with pytest.raises(UnknownRecordError):
+        memory.forget(key="k", purge=True)

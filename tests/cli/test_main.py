@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,48 @@ def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
     leaving = threading.Timer(0.3, holder.close)
     leaving.start()
     assert run("reflect", filled, "--steps", "upkeep").code == 0
+    leaving.join()
+
+
+WRITING = {
+    "remember": ["a cat"], "update": ["1", "a dog"], "pin": ["1"], "unpin": ["1"],
+    "resolve": ["1"], "reinforce": ["1"], "retire": ["1"], "reactivate": ["1"],
+    "reinstate": ["1"], "forget": ["1"], "import": ["{file}"], "observe": ["{file}"],
+    "recall": ["a cat", "--learn"], "context": ["a cat", "--learn"], "reflect": [],
+    "compact": [], "reembed": [],
+}  # fmt: skip
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("verb", WRITING)
+def test_every_command_that_writes_says_how_long_it_waits(
+    run: Run, filled: Path, tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import spector
+
+    waited: list[float] = []
+
+    def noting(real: Any, *args: Any, **given: Any) -> Any:
+        waited.append(given.get("wait", 0.0))
+        return real(*args, **given)
+
+    for name in ("open", "reembed"):
+        monkeypatch.setattr(spector, name, partial(noting, getattr(spector, name)))
+    (tmp_path / "notes.txt").write_text("a horse\n")
+    given = [each.format(file=tmp_path / "notes.txt") for each in WRITING[verb]]
+    with spector.open(str(filled)):
+        assert run(verb, filled, *given, "--wait", "0.02").code == 3
+    assert waited[-1] == 0.02
+    assert run(verb, filled, *given, "--wait", "-1").code == 2
+
+
+def test_wait_is_longer_than_the_default_if_asked(run: Run, filled: Path) -> None:
+    import spector
+
+    holder = spector.open(str(filled))
+    leaving = threading.Timer(0.15, holder.close)
+    leaving.start()
+    assert run("remember", filled, "a cat", "--wait", "60").code == 0
     leaving.join()
 
 

@@ -254,3 +254,27 @@ def test_an_update_that_says_nothing_or_two_things_is_refused(
     before = record_of(mind, "Lena")
     assert run("update", mind, before.id, *argv).code == 2
     assert record_of(mind, "Lena") == before
+
+
+def test_update_takes_a_key_and_an_attachment(run: Run, filled: Path, tmp_path: Path) -> None:
+    """A memory without words shows in a list what it has instead."""
+    (tmp_path / "a.bin").write_bytes(b"\x00\xff")
+    at = ("--key", "k", "--namespace", "n", "--user", "ada")
+    assert run("remember", filled, "first words", *at).code == 0
+    done = run("update", filled, "other words", *at, "--attach", tmp_path / "a.bin")
+    assert done.code == 0, done.err
+    shown = json.loads(run("get", filled, *at, "--json").out)
+    assert (shown["text"], shown["attachment_bytes"]) == ("other words", 2)
+    assert run("update", filled, "", *at).code == 0
+    assert "no text, 2 bytes attached" in run("list", filled, "--user", "ada").out
+    refused = run("update", filled, *at, "--clear", "attachment")
+    assert (refused.code, "the text is empty" in refused.err) == (2, True)
+    assert run("update", filled, "words", *at).code == 0
+    assert run("update", filled, *at, "--clear", "attachment").code == 0
+    shown = json.loads(run("get", filled, *at, "--json").out)
+    assert (shown["text"], shown.get("attachment_bytes")) == ("words", None)
+    for wrong in (["1", "x", *at], ["words"], [], ["--key", "zzz", "--tag", "a"]):
+        assert run("update", filled, *wrong, "--importance", "0.5").code == 2, wrong
+    refused = run("remember", filled, "x", "--expires-in", "nan")
+    assert "--expires-in is nan" in refused.err
+    assert "timedelta" not in refused.err

@@ -131,6 +131,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/store/payloads/ends.py": ("tests/api/test_expiry.py",),
     "spector/store/catalog/queries/parents.py": ("tests/facets/test_graph.py",),
     "spector/write/replacing/moving.py": ("tests/api/test_expiry.py",),
+    "spector/write/replacing/freeing.py": ("tests/api/test_expiry.py",),
     "spector/write/drafts/ends.py": ("tests/api/test_expiry.py",),
     "spector/store/payloads/moments.py": ("tests/exchange/test_threads.py",),
     "spector/store/payloads/rows.py": _KNOWLEDGE,

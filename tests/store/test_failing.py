@@ -54,3 +54,11 @@ def test_an_error_of_a_new_partitions_sync_fails_the_store_or_does_not(
     with open_tiny(str(store_path)) as memory:
         assert sorted(texts_of(memory).values()) == ["after", "before"][fails:]
         assert memory.check().ok
+
+
+def test_a_store_that_an_interrupt_has_failed_says_so(store_path: Path) -> None:
+    memory = open_tiny(str(store_path))
+    memory._parts.store._failed = KeyboardInterrupt()
+    with pytest.raises(StoreFailedError, match="failed: KeyboardInterrupt"):
+        memory.remember("after", vector=vector_of("after"))
+    memory.close()

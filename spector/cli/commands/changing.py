@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.options import (
+    add_attach,
     add_embedder,
     add_fields,
     add_ids,
@@ -15,6 +16,8 @@ from spector.cli.options import (
     add_key,
     add_path,
     add_scopes,
+    add_wait,
+    attached,
     given_fields,
     key_of,
     open_store,
@@ -24,7 +27,7 @@ from spector.cli.options import (
 )
 from spector.cli.output import Console, clean
 from spector.cli.streams import input_text
-from spector.errors import InvalidInputError, InvalidTextError
+from spector.errors import InvalidInputError
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -38,8 +41,8 @@ __all__ = [
 
 #: what --clear takes -> the argument of ``Memory.update``
 _CLEARED: Final = {
-    "tags": "tags", "metadata": "metadata", "aliases": "aliases", "role": "role",
-    "source": "source",
+    "tags": "tags", "metadata": "metadata", "attachment": "attachment", "aliases": "aliases",
+    "role": "role", "source": "source",
     "valid-from": "valid_from", "valid-until": "valid_until",
     "expiry": "expires_in",
 }  # fmt: skip
@@ -55,6 +58,7 @@ def add_update(commands: Any) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="?", help="the new text; - is stdin")
     add_key(parser, "correct the memory that has this key")
     add_fields(parser)
+    add_attach(parser)
     for name, field in _SCOPES.items():
         parser.add_argument(
             f"--move-to-{name}", metavar="ID", dest=f"move_to_{field}",
@@ -66,6 +70,7 @@ def add_update(commands: Any) -> None:
     )  # fmt: skip
     add_scopes(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_update)
 
@@ -103,9 +108,7 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
         if sys.stdin.isatty():
             console.note("reading the text from the terminal; end with Ctrl-D")
         text = input_text().strip()
-    if text is not None and not text.strip():
-        raise InvalidTextError("the text is empty", hint="pass something worth remembering")
-    changes = given_fields(args) | ({} if text is None else {"text": text})
+    changes = given_fields(args) | attached(args) | ({} if text is None else {"text": text})
     move_to = {
         field: getattr(args, f"move_to_{field}") for field in _SCOPES.values()
         if getattr(args, f"move_to_{field}") is not None
@@ -236,6 +239,7 @@ def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:
     add_path(parser)
     add_ids(parser)
     add_scopes(parser)
+    add_wait(parser)
     add_json(parser)
     return parser
 

@@ -14,6 +14,7 @@ from spector.cli.options import (
     add_key,
     add_path,
     add_selection,
+    add_wait,
     key_of,
     open_store,
     record_id,
@@ -75,6 +76,7 @@ def add_forget(commands: Any) -> None:
     )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     add_selection(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_forget)
 

@@ -10,6 +10,7 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    add_wait,
     add_zone,
     open_store,
     record_id,
@@ -67,6 +68,7 @@ def add_reinstate(commands: Any) -> None:
         help="the newer memory stays valid too; the two are shown as contradicting each other",
     )
     add_scopes(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_reinstate)
 

@@ -16,6 +16,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     add_selection,
+    add_wait,
     end_of,
     expand_home,
     json_object,
@@ -54,6 +55,7 @@ def add_recall(commands: Any) -> None:
     parser.add_argument("--full", action="store_true", help="print whole texts")
     add_scopes(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_recall)
 
@@ -194,6 +196,7 @@ def add_context(commands: Any) -> None:
     )
     add_scopes(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_context)
 

@@ -12,12 +12,14 @@ from spector.cli.options import (
     add_json,
     add_path,
     add_scopes,
+    add_wait,
     chosen_embedder,
     expand_home,
     open_store,
     require_store,
     scopes,
     unit,
+    wait_of,
 )
 from spector.cli.output import Column, Console, bytes_text, to_jsonable
 from spector.config import MAX_PROBLEMS
@@ -46,6 +48,7 @@ def add_reflect(commands: Any) -> None:
         "--max-seconds", type=float, metavar="S", help="stop after S seconds; run it again to go on"
     )
     parser.add_argument("--undo", type=int, metavar="CYCLE", help="take a cycle back instead")
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_reflect)
 
@@ -135,6 +138,7 @@ def add_compact(commands: Any) -> None:
         "name; at least 4 bytes (repeatable)",
     )
     add_scopes(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_compact)
 
@@ -310,6 +314,7 @@ def add_reembed(commands: Any) -> None:
     parser = commands.add_parser("reembed", help="move a store to another model", description=_RE)
     add_path(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_reembed)
 
@@ -328,7 +333,9 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
             "reembed needs an embedder", hint="pass --embedder default, openai or openai:MODEL"
         )
     with console.progress("embedding", "memory") as progress:
-        count = spector.reembed(args.path, embedder, progress=progress.reach)
+        count = spector.reembed(
+            args.path, embedder, progress=progress.reach, wait=wait_of(args)
+        )
     console.document({"reembedded": count, "embedder": embedder})
     console.say(f"re-embedded {counted(count, 'memory')} with {embedder}")
     return 0

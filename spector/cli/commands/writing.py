@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spector.cli.options import (
+    add_attach,
     add_durability,
     add_embedder,
     add_fields,
@@ -16,6 +16,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     add_wait,
+    attached,
     given_fields,
     key_of,
     open_store,
@@ -45,14 +46,11 @@ def add_remember(commands: Any) -> None:
         help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
         " contradicts",
     )
-    parser.add_argument(
-        "--attach", metavar="FILE", type=Path,
-        help='keep the bytes of a file with it; the text may then be ""',
-    )
+    add_attach(parser)
     add_durability(parser)
-    add_wait(parser)
     add_scopes(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_remember)
 
@@ -80,9 +78,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         fields["supersedes"] = "auto" if args.supersedes == ["auto"] else args.supersedes
     if args.pin:
         fields["pinned"] = True
-    if args.attach is not None:
-        fields["attachment"] = _bytes_of(args.attach)
-    fields |= key_of(args)
+    fields |= attached(args) | key_of(args)
     with open_store(args, create=True, durability=args.durability) as memory:
         record = memory.remember({"text": text, **fields, **scopes(args)})
     console.document(record)
@@ -94,16 +90,6 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
         + _beside(record)
     )
     return 0
-
-
-def _bytes_of(path: Path) -> bytes:
-    """What a file holds that is to be attached."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path} cannot be read: {error.strerror}", hint="name a file that can be read"
-        ) from None
 
 
 def _beside(record: spector.MemoryRecord) -> str:

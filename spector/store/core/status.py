@@ -53,8 +53,9 @@ class StoreStatus(Sole):
                 " child without a fork",
             )
         if self._failed is not None:
+            cause = str(self._failed) or type(self._failed).__name__  # an interrupt has no words
             raise StoreFailedError(
-                f"an earlier write to {self.where} failed: {self._failed}",
+                f"an earlier write to {self.where} failed: {cause}",
                 hint="close this store and open it again; recovery replays what was committed",
             ) from self._failed
         if write and not self.writable:

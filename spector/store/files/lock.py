@@ -173,7 +173,8 @@ class WriterLock(Sole):
                 raise StoreLockedError(
                     f"the store at {root} is being written by process"
                     f" {holder or 'unknown'}{waited}",
-                    hint='close it there, or open it here with mode="r"',
+                    hint="close it there, pass wait=30 to wait so long for it, or open it here"
+                    ' with mode="r"',
                 )
             steps -= 1
             sleep(_STEP_S)

@@ -58,7 +58,8 @@ class Ends:
         """SQL over entries whose end has come; None where none has an end, or all are read."""
         if not self.are_there() or self.now_ms is None or getattr(self._thread, "shows", False):
             return None
-        now_ms, kept = self.now_ms(), ""
+        held_ms, kept = getattr(self._thread, "at_ms", None), ""
+        now_ms = self.now_ms() if held_ms is None else held_ms
         if self.noted:
             kept = ", ".join(
                 f"({each}, {noted.revision})" for each, noted in self.noted.copy().items()
@@ -102,6 +103,16 @@ class Ends:
         for each, noted in written.items():
             if self.noted.get(each) is noted:
                 del self.noted[each]
+
+    @contextmanager
+    def held_at(self, now_ms: int) -> Iterator[None]:
+        """A context in which this thread reads as of one moment: none expires in between."""
+        before = getattr(self._thread, "at_ms", None)
+        self._thread.at_ms = now_ms if before is None else before
+        try:
+            yield
+        finally:
+            self._thread.at_ms = before
 
     @contextmanager
     def shown(self) -> Iterator[None]:

@@ -164,6 +164,7 @@ def follow_user(
                 "namespace": "", "revision": 1, **ends,
             }])  # fmt: skip
         return None
+    before = path_of(row)
     row |= ends or {}
     row |= {"user_id": user_id or "", "agent_id": agent_id or "", "revision": row["revision"] + 1}
     path = path_of(row)
@@ -171,4 +172,6 @@ def follow_user(
     if other is not None and other["id"] != record_id:
         return path
     put_entries(db, [row])
+    if path is not None and path != before:
+        unmark(db, [path])
     return None

@@ -330,7 +330,7 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("pinned immutable unresolved", _switch),
     **_each("refresh", _switch),
     "expires_in": ("expires_in_ms", lambda v, n, c, d: parse_duration_ms(v, n)),
-    "expires_at": ("expires_ms", _instant),
+    "expires_at": ("expires_ms", _end),
     **_each("attachment", _attachment),
     **_each("key", lambda v, n, c, d: parse_key(v)),
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),

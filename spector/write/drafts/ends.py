@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import tzinfo
 from typing import Any, Final
 
 from spector.arguments import parse_duration_ms, parse_switch
@@ -78,7 +79,9 @@ def not_kept(tier: str, what: str) -> InvalidInputError:
     )
 
 
-def ends_in(changes: dict[str, Any], now_ms: int) -> dict[str, int | None] | None:
+def ends_in(
+    changes: dict[str, Any], now_ms: int, zone: tzinfo
+) -> dict[str, int | None] | None:
     """The new end of a memory, taken out of the changes of it; None where they have none."""
     given = {name: changes.pop(name) for name in ENDING if name in changes}
     if not given:
@@ -88,7 +91,9 @@ def ends_in(changes: dict[str, Any], now_ms: int) -> dict[str, int | None] | Non
     if after is not None:
         parsed["expires_in_ms"] = after = parse_duration_ms(after, "expires_in")
     if given.get("expires_at") is not None:
-        parsed["expires_ms"] = at = to_ms(given["expires_at"], name="expires_at")
+        parsed["expires_ms"] = at = to_ms(
+            given["expires_at"], name="expires_at", zone=zone, is_end=True
+        )
     refresh = given.get("refresh")
     parsed["refresh"] = refresh is not None and parse_switch(refresh, "refresh")
     check_end(parsed)

@@ -53,7 +53,8 @@ from spector.write.drafts import (
     records_of,
     strengths_of,
 )
-from spector.write.forgetting import Forgetter, flags_of
+from spector.write.forgetting import flags_of
+from spector.write.replacing.freeing import free_keys
 from spector.write.replacing.placing import in_place_of
 from spector.write.replacing.ties import ties_of
 from spector.write.row_state import row_of, with_flag, words_of_row
@@ -80,7 +81,6 @@ class KeyWriter:
 
     def __init__(self, parts: WriteContext) -> None:
         self._parts = parts
-        self._forgetter = Forgetter(parts, note_writes=lambda count: None)
 
     def store(self, work: Work) -> list[MemoryRecord | None]:
         """The memory that each draft has become, in one commit.
@@ -92,8 +92,10 @@ class KeyWriter:
             ImmutableRecordError, InvalidInputError: one cannot be replaced so; nothing was stored.
         """
         store, changed = work.store, list[tuple[Row, Row]]()
-        with store.exclusive():
-            self._free_keys(work)
+        # one moment for all: a memory must not expire after it was chosen to be replaced or kept
+        with store.exclusive(), store.catalog.ends.held_at(work.now_ms):
+            paths = {path_of_draft(each) for each in work.drafts if each.key is not None}
+            free_keys(self._parts, store, paths, work.now_ms)
             split = self._split(work)
             made: dict[int, MemoryRecord] = {}
             if split.fresh or split.replaced or work.then is not None:
@@ -108,29 +110,14 @@ class KeyWriter:
                         ids |= {n: ids[last] for n, last in split.later.items()}
                         work.then(tx, [ids[n] for n in range(len(work.drafts))])
             store.catalog.look_for_ends()
-        for before, after in changed:
-            self._parts.note_replaced(before, after)
-        self._parts.speakers.learn(store, work.drafts)
-        self._parts.finder.complete(store, list(made.values()))
-        for n, record_id in split.known.items():
-            made[n] = self._parts.finder.get(record_id)
+            for before, after in changed:
+                self._parts.note_replaced(before, after)
+            self._parts.speakers.learn(store, work.drafts)
+            self._parts.finder.complete(store, list(made.values()))
+            for n, record_id in split.known.items():
+                made[n] = self._parts.finder.get(record_id)
         made |= {n: made[last] for n, last in split.later.items() if last in made}
         return [made.get(n) for n in range(len(work.drafts))]
-
-    def _free_keys(self, work: Work) -> None:
-        """Forget the memories that have the keys of drafts and have expired."""
-        if not work.store.catalog.ends.are_there():
-            return
-        paths = {path_of_draft(each) for each in work.drafts if each.key is not None}
-        catalog = work.store.catalog
-        with catalog.latest() as db:
-            entries = [entry_at(db, path, catalog.path) for path in paths]
-        gone = {
-            each["id"] for each in entries
-            if each is not None and catalog.ends.has_expired(each, work.now_ms)
-        }
-        if gone:
-            self._forgetter.forget_expired(gone)
 
     def _split(self, work: Work) -> _Split:
         """Decide for every draft; of several with one key the last counts."""

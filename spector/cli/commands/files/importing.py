@@ -53,9 +53,9 @@ def add_import(commands: Any) -> None:
         help="keep what matters only, as the command observe does",
     )
     add_durability(parser)
-    add_wait(parser)
     add_scopes(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_import)
 

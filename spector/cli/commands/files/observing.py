@@ -52,9 +52,9 @@ def add_observe(commands: Any) -> None:
     parser.add_argument("--explain", action="store_true", help="say what each stage decided")
     parser.add_argument("--dry-run", action="store_true", help="decide, and store nothing")
     add_durability(parser)
-    add_wait(parser)
     add_scopes(parser)
     add_embedder(parser)
+    add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_observe)
 
