@@ -13,7 +13,7 @@ __all__ = [
 
 #: roles whose messages instruct a model
 _INSTRUCTING: Final = frozenset(("system", "developer"))
-_COMMON: Final = frozenset((None, "user", "assistant", "tool"))
+_COMMON: Final = frozenset(("user", "assistant", "tool"))
 
 #: categories of characters that are not seen, and letters that look like nothing
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Zs", "Zl", "Zp", "Mn", "Me"))
@@ -46,7 +46,7 @@ def is_blank(text: str) -> bool:
 
 def instructs(role: object) -> bool:
     """Whether messages of a role instruct a model; those of a file never do."""
-    if role in _COMMON or not isinstance(role, str):
+    if not isinstance(role, str) or role in _COMMON:
         return False
     from spector.language.words import plain
 

@@ -264,9 +264,11 @@ def test_a_role_that_a_data_set_does_not_have_refuses_it(tmp_path: Path) -> None
     (found,) = read(path)
     assert (found["role"], found["text"]) == ("user", "A red kettle")
     assert "has_answer" not in json.dumps(found, default=str), "it would give the answer away"
-    path.write_text(json.dumps([{**entry, "haystack_sessions": [[{"content": "x"}]]}]))
-    with pytest.raises(ImportFormatError, match="turn 1: role is 'None'"):
-        read(path)
+    for role in (None, "bot", 5, {"parts": True}, ["user"]):
+        turn = {"content": "x", "role": role}
+        path.write_text(json.dumps([{**entry, "haystack_sessions": [[turn]]}]))
+        with pytest.raises(ImportFormatError, match="turn 1: role is"):
+            read(path)
 
 
 def test_a_table_with_the_day_and_the_hour_in_two_columns(tmp_path: Path) -> None:
