@@ -2,12 +2,12 @@
 
     python -m bench.cognition.consolidation [--sets locomo beam] [--stores N] [--keep]
 
-A conversation is observed, and two weeks of nights make themes of it. For half of the tokens a
-budget then lets memories sleep; for three tenths the sources of themes sleep as soon as these are
-made (``originals="dormant"``, with summaries of 135 tokens). A question is answered when a
-hit is a message of its evidence, a fact that one states, or a theme that *quotes a whole sentence*
-of one; being one of a theme's sources is not enough. Contexts of 500 tokens are asked the same, by
-their text, before and after.
+A conversation is observed, and two weeks of nights make themes of it. For half and for three tenths
+of the tokens themes have at most four tenths of those of their sources (``theme_share=0.4``), which
+sleep as soon as these are made (``originals="dormant"``), and a budget lets more sleep. A question
+is answered when a hit is a message of its evidence, a fact that one states, or a theme that *quotes
+a whole sentence* of one; being one of a theme's sources is not enough. Contexts of 500 tokens are
+asked the same, by their text, before and after.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -37,8 +38,8 @@ NIGHTS: Final = 14
 CONTEXT: Final = 500
 #: words of a sentence that is told apart from others
 _LEAST: Final = 3
-#: below this share of the tokens sources of themes have to sleep
-_LEAST_BY_SHARE: Final = 0.4
+#: share of the tokens of its sources that a theme has
+_OF_SOURCES: Final = 0.4
 _SHARES: Final = tuple(n / 100 for n in range(90, 0, -10))
 
 
@@ -112,16 +113,15 @@ def measure(talk: Talk) -> dict[str, Any]:
 
 def _within(talk: Talk, budget: float, tokens: int) -> dict[str, Any]:
     """Recall once nights have brought the tokens below a share of what they were."""
-    rests = budget < _LEAST_BY_SHARE
-    sleep = SleepConfig(originals="dormant", summary_tokens=135) if rests else SleepConfig()
+    sleep = SleepConfig(originals="dormant", theme_share=_OF_SOURCES)
     with waking(talk, Config(sleep=sleep)) as (memory, clock):
         for _ in range(NIGHTS):
             clock.advance(days=1)
             memory.reflect()
-        for share in () if rests else _SHARES:
+        for share in _SHARES:
             if tokens_of(memory) <= budget * tokens:
                 break
-            _with(memory, Config(sleep=SleepConfig(keep_share=share, blast_radius=1.0)))
+            _with(memory, Config(sleep=replace(sleep, keep_share=share, blast_radius=1.0)))
             clock.advance(days=15)
             memory.reflect("forget")
         own = owners_of(memory)

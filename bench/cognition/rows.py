@@ -18,6 +18,7 @@ from bench.cognition import (
     forgetting,
     formation,
     observed,
+    procedures,
     train_entities,
 )
 from bench.cognition.gate import gate_rows, near_duplicates
@@ -171,5 +172,6 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
     10: triples, 11: changed_facts,
     13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
-    19: forgetting.forgetting_rows, 20: consolidation.rows, 23: speed_rows, 24: keeping_rows,
+    19: forgetting.forgetting_rows, 20: consolidation.rows, 22: procedures.rows, 23: speed_rows,
+    24: keeping_rows,
 }  # fmt: skip

@@ -134,6 +134,8 @@ class SleepConfig(Section):
     cluster_min_importance: Share = 0.25
     #: importance of the memory that is made of a cluster, and of a summary
     theme_importance: Share = 0.8
+    #: most of the tokens of its sources that a theme may have, as a share
+    theme_share: Share = 1.0
     #: what becomes of the memories of a cluster: "keep" or "dormant"
     originals: Literal["keep", "dormant"] = "keep"
     #: what becomes of episodes below the importance for compression

@@ -208,13 +208,13 @@ class Night:
 
     def summary_of(
         self, texts: Sequence[str], task: str, *,
-        worth: Callable[[str], float] = content_density,
+        worth: Callable[[str], float] = content_density, most: int | None = None,
     ) -> tuple[str, bool]:
         """One text of many, and whether a model was to make it and did not."""
         made, fallback = self.condensed(texts, task)
         if made:
             return made, fallback
-        most = self.sleep.summary_tokens
+        most = self.sleep.summary_tokens if most is None else most
         return extract_of(texts, most, estimated_tokens, worth=worth), fallback
 
     def condensed(self, texts: Sequence[str], task: str) -> tuple[str, bool]:

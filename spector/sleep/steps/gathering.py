@@ -41,6 +41,8 @@ _MOST_SOURCES: Final = 12
 _BREATH: Final = 100
 #: the best sentence of a memory comes before any second one
 _FIRST: Final = 1_000.0
+#: tokens that a theme may have, however short its sources are
+_LEAST_TOKENS: Final = 30
 #: tokens that a sentence costs beside its own
 _ASIDE: Final = 8
 
@@ -271,7 +273,16 @@ def _text_of(night: Night, cluster: _Cluster) -> tuple[str, bool]:
     def worth(sentence: str) -> float:
         return _value(sentence) + _FIRST * (sentence in first)
 
-    return night.summary_of(texts, "consolidation", worth=worth)
+    return night.summary_of(texts, "consolidation", worth=worth, most=_most_tokens(night, texts))
+
+
+def _most_tokens(night: Night, texts: Sequence[str]) -> int:
+    """Tokens that a theme of these texts may have: those of a summary, or a share of theirs."""
+    sleep = night.sleep
+    if sleep.theme_share >= 1.0:
+        return sleep.summary_tokens
+    share = int(sleep.theme_share * sum(map(estimated_tokens, texts)))
+    return min(sleep.summary_tokens, max(_LEAST_TOKENS, share))
 
 
 def _value(sentence: str) -> float:
