@@ -298,6 +298,22 @@ def shared(recorder: Recorder) -> None:
     keyed(recorder, shared=True)
 
 
+def night(recorder: Recorder) -> None:
+    """Three nights, the first of them undone: strengths fade, tiers and flags change."""
+    memory = recorder.open()
+    made = memory.remember_many(
+        _all("alpha beta gamma delta eps zeta eta theta iota", importance=0.6, event_time=START)
+    )
+    for each in [*made[:3]] * 3:
+        memory.reinforce(each.id, success=True)
+    for days in (3, 8, 30):
+        memory._parts.clock.advance(days=days)  # type: ignore[attr-defined]
+        report = memory.reflect()
+        if days == 3:
+            memory.reflect_undo(report.cycle)
+    recorder.close()
+
+
 def gather(recorder: Recorder, durability: str = "strict") -> None:
     """An import, and a sleep that puts partitions in order; ``gathered`` has made the store."""
     memory = recorder.open(durability=durability)
@@ -316,7 +332,7 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     for each in (
         life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
         reopen, reopen_relaxed, erase, erase_relaxed, gather, know, know_relaxed,
-        observe, observe_relaxed, merge, keyed, keyed_relaxed, shared,
+        observe, observe_relaxed, merge, keyed, keyed_relaxed, shared, night,
     )
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory

@@ -24,7 +24,7 @@ PLAN = {
     "erase": (3, 400, 1), "erase_relaxed": (2, 400, 1), "gather": (2, 300, 1),
     "know": (2, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
     "observe_relaxed": (0, 300, 1), "merge": (1, 300, 1), "keyed": (0, 500, 2),
-    "keyed_relaxed": (0, 300, 1), "shared": (1, 500, 2),
+    "keyed_relaxed": (0, 300, 1), "shared": (1, 500, 2), "night": (0, 400, 1),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
 KILLED = {
