@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spector.arguments import SCOPES, ids_in, parse_switch, parse_truth
+from spector.arguments import SCOPES, ids_in, parse_namespace, parse_switch, parse_truth
 from spector.errors import InvalidFilterError, InvalidInputError, UnknownRecordError
 from spector.records import ForgetReport
 from spector.search import Listing
@@ -47,6 +47,11 @@ class Forgetting:
         if path is not None:
             target = self._keyed(path, scope, manner, was_kept=was_kept)
         elif namespace is not None:
+            if not (parse_namespace(namespace) or "key_prefix" in selection):
+                raise InvalidFilterError(
+                    "forget was given the outermost namespace without a key",
+                    hint='pass key=, or key_prefix="" to forget every memory with a key in it',
+                )
             selection["namespace"] = namespace
         if isinstance(target, Mapping):
             if "where" in selection:

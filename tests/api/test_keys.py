@@ -20,6 +20,7 @@ import pytest
 import spector
 from spector import (
     ImmutableRecordError,
+    InvalidFilterError,
     InvalidInputError,
     ManualClock,
     Memory,
@@ -576,3 +577,13 @@ def test_a_purge_by_key_erases_memory_and_mark_where_both_are(memory: Memory) ->
     assert memory.forget(key="k", purge=True).ids == (made.id,)
     with pytest.raises(UnknownRecordError):
         memory.forget(key="k", purge=True)
+
+
+@pytest.mark.parametrize("namespace", [(), []])
+def test_a_key_that_is_missing_by_mistake_forgets_nothing(memory: Memory, namespace: Any) -> None:
+    memory.remember("theme: dark", key="theme", user_id="maya")
+    with pytest.raises(InvalidFilterError, match="without a key"):
+        memory.forget(key=None, namespace=namespace, user_id="maya")
+    assert len(memory) == 1
+    memory.forget(key_prefix="", namespace=namespace, user_id="maya")
+    assert len(memory) == 0
