@@ -293,7 +293,7 @@ def _fill_words(
     for row, word in zip(out, words, strict=True):
         if at + len(word) > tokens + 1:
             break
-        row[:] = hidden[at : at + len(word)].mean(axis=0)
+        row[:] = hidden[at] if len(word) == 1 else hidden[at : at + len(word)].mean(axis=0)
         at += len(word)
 
 

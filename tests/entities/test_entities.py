@@ -29,6 +29,7 @@ from spector.language.entities import (
     split_words,
 )
 from spector.language.entities import head as head_module
+from spector.language.entities.head import word_features
 from spector.language.entities.words import affix_features, shape_features
 from spector.providers import CachedEmbedder, MiniLMEmbedder
 from tests.fakes import FakeEmbedder
@@ -106,6 +107,18 @@ def test_features_have_their_shapes() -> None:
     assert shape_features(words).shape == (10, 16)
     assert affix_features(words).shape == (10, 512)
     assert shape_features([]).shape == (0, 16)
+
+
+def test_the_head_scores_words_as_its_plain_steps_do() -> None:
+    """The first layer is computed by parts; each mean, neighbour and spelling must arrive."""
+    head = load_head()
+    assert head is not None
+    chance = np.random.default_rng(7)
+    for text in ("Ada", "It's @ada's #1 IDE-like tool, v2.0!", "WE MET ZORK. In Kars", "ğ , 9"):
+        words = [each.text for each in split_words(text)]
+        vectors = chance.normal(size=(len(words), 384)).astype(np.float32)
+        plain_steps = head.scores(word_features(words, vectors))
+        assert np.allclose(head.fast_scores(words, vectors), plain_steps, atol=1e-4)
 
 
 class Flat:

@@ -16,7 +16,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.entities.words import affix_features, shape_features
+from spector.language.entities.words import (
+    AFFIXES,
+    SHAPES,
+    affix_buckets,
+    affix_features,
+    shape_features,
+)
 
 __all__ = ["EntityHead", "Span", "load_head", "word_features"]
 
@@ -37,6 +43,63 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _Layer:
+    """The first layer over the parts of `word_features`, evened out beforehand.
+
+    Neighbours are the rows of other words, so each vector is multiplied as what it is, and no row
+    is written out three times; what the sentence adds is the same for all, and what a spelling adds
+    is a few rows of weights.
+
+    Attributes:
+        base: (h,) of features that are all 0.
+        vectors, shapes: (h, d) and (h, SHAPES), of the word, the one before and the one behind.
+        sentence: (h, d), of the mean of all vectors.
+        affixes: (AFFIXES, h).
+    """
+
+    base: F32
+    vectors: tuple[F32, F32, F32]
+    sentence: F32
+    shapes: tuple[F32, F32, F32]
+    affixes: F32
+
+    def hidden(self, words: Sequence[str], vectors: F32) -> F32:
+        """(n, h) outputs of n words with their (n, d) vectors."""
+        out = np.tile(self.base + _product(vectors.mean(axis=0)[None], self.sentence)[0],
+                      (len(words), 1))  # fmt: skip
+        for rows, (own, before, behind) in (
+            (vectors, self.vectors), (shape_features(words), self.shapes),
+        ):
+            out += _product(rows, own)
+            out[1:] += _product(rows[:-1], before)
+            out[:-1] += _product(rows[1:], behind)
+        for row, word in zip(out, words, strict=True):
+            row += self.affixes[list(affix_buckets(word))].sum(axis=0)
+        return out
+
+
+def _product(rows: F32, weights: F32) -> F32:
+    """(n, d) and (h, d) -> (n, h); not through BLAS."""
+    out: F32 = np.einsum("ij,kj->ik", rows, weights)
+    return out
+
+
+def _layer_of(weights: Mapping[str, F32]) -> _Layer:
+    w1 = weights["w1"].astype(np.float64) / weights["scale"].astype(np.float64)[:, None]
+    base = weights["b1"] - (w1 * weights["mean"].astype(np.float64)[:, None]).sum(axis=0)
+    d = (len(w1) - 3 * SHAPES - AFFIXES) // 4
+    ends = np.cumsum([0, d, d, d, d, SHAPES, SHAPES, SHAPES])
+    parts = [
+        np.ascontiguousarray(w1[start : start + size].T.astype(np.float32))
+        for start, size in zip(ends, (d, d, d, d, SHAPES, SHAPES, SHAPES), strict=False)
+    ]
+    return _Layer(
+        base.astype(np.float32), (parts[0], parts[1], parts[2]), parts[3],
+        (parts[4], parts[5], parts[6]), w1[len(w1) - AFFIXES :].astype(np.float32),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class EntityHead:
     """Weights of the head, and how they are used.
 
@@ -52,11 +115,11 @@ class EntityHead:
     weights: Mapping[str, F32]
     bias: float
     fingerprint: str
-    #: (h, d), the first layer with each unit's weights side by side
-    w1: F32 = field(init=False, repr=False, compare=False)
+    #: the first layer, made ready for the parts of the features
+    layer: _Layer = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "w1", np.ascontiguousarray(self.weights["w1"].T))
+        object.__setattr__(self, "layer", _layer_of(self.weights))
 
     def spans(self, words: Sequence[str], vectors: F32, *, least: float = 0.0) -> list[Span]:
         """Names in a text, at least ``least`` probable.
@@ -67,7 +130,7 @@ class EntityHead:
         """
         if not words:
             return []
-        scores = self.scores(word_features(words, vectors))
+        scores = self.fast_scores(words, vectors)
         path = self._path(scores)
         out = []
         for start, end, kind in _spans([self.labels[each] for each in path]):
@@ -78,11 +141,20 @@ class EntityHead:
         return out
 
     def scores(self, features: F32) -> F32:
-        """(n, labels) log-probabilities."""
+        """(n, labels) log-probabilities of words by their features, in plain steps."""
+        w = self.weights
+        even = (features - w["mean"]) / w["scale"]
+        return self._scored(np.einsum("ij,jk->ik", even, w["w1"]) + w["b1"])
+
+    def fast_scores(self, words: Sequence[str], vectors: F32) -> F32:
+        """The same of words and their vectors, without writing their features out."""
+        return self._scored(self.layer.hidden(words, vectors))
+
+    def _scored(self, hidden: F32) -> F32:
+        """(n, h) outputs of the first layer -> (n, labels) log-probabilities."""
         w = self.weights
         # not through BLAS, which ends the process where it has no memory for its threads
-        even = (features - w["mean"]) / w["scale"]
-        hidden = np.maximum(np.einsum("ij,kj->ik", even, self.w1) + w["b1"], 0.0)
+        hidden = np.maximum(hidden, 0.0)
         raw = np.einsum("ij,jk->ik", hidden, w["w2"]) + w["b2"]
         raw -= raw.max(axis=1, keepdims=True)
         raw -= np.log(np.exp(raw).sum(axis=1, keepdims=True))
