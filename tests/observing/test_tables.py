@@ -23,6 +23,7 @@ from spector.language.tables import (
     table_of,
     words_of,
 )
+from spector.process import drop_all_caches
 
 _PARTS_OF_A_LANGUAGE = sorted(set(PARTS) - {"signs", "code"})
 
@@ -111,3 +112,19 @@ def test_marks_that_a_text_has_must_be_those_of_the_entry() -> None:
     assert names("fed him up") == []
     assert names("kes sesi") == []
     assert names("kes sesini") == ["let"]
+
+
+def test_a_lexicon_keeps_the_entries_of_a_word_until_text_is_erased() -> None:
+    """What is looked up again is the same; a word of a whole text is not kept."""
+    lexicon = Lexicon({"joy": ["glad", "over the moon", "delight*"], "=": ["=öldü"]})
+    text = "I am glad, glad and over the moon: delightful! " + "x" * 5000
+    first = list(lexicon.matches(words_of(text)))
+    assert [(each.name, each.start, each.letters) for each in first] == [
+        ("joy", 2, 4), ("joy", 3, 4), ("joy", 5, 4), ("joy", 8, 7),
+    ]  # fmt: skip
+    assert list(lexicon.matches(words_of(text))) == first
+    assert "glad" in lexicon._openings
+    assert max(map(len, lexicon._openings)) < 100
+    drop_all_caches()
+    assert not lexicon._openings
+    assert list(lexicon.matches(words_of(text))) == first

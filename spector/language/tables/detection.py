@@ -45,7 +45,7 @@ def language_of(text: str) -> str:
     return codes[0] if len(codes) == 1 else _language_of(text[:_MOST_CHARS], codes)
 
 
-@keeps(64)
+@keeps(512)
 def _language_of(text: str, codes: tuple[str, ...]) -> str:
     words = [each.group() for each in _WORD.finditer(text)]
     folded = [plain(each) for each in words]
@@ -59,10 +59,15 @@ def _language_of(text: str, codes: tuple[str, ...]) -> str:
         score = sum(word in common for word in folded)
         score += _LETTER * sum(any(each.search(word) for each in letters) for word in written)
         if endings:
-            score += sum(any(each.search(word) for each in endings) for word in folded)
+            score += sum(_has_ending(word, language) for word in folded)
         if score > most:
             best, most = language, score
     return best
+
+
+@keeps(8192)
+def _has_ending(word: str, language: str) -> bool:
+    return any(each.search(word) for each in _rules(language)[2])
 
 
 def languages_applied() -> tuple[str, ...]:

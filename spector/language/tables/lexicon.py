@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from spector.language.words import compose, plain
+from spector.process import KEEPERS
 
 __all__ = ["Lexicon", "Match", "Word", "words_of"]
 
@@ -14,6 +15,9 @@ __all__ = ["Lexicon", "Match", "Word", "words_of"]
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
 #: shortest beginning of a word that an entry with a star may have
 _LEAST_STEM: Final = 2
+#: words whose entries are remembered by each lexicon
+_REMEMBERED: Final = 4096
+_MOST_LETTERS: Final = 40
 
 
 class Word(NamedTuple):
@@ -41,6 +45,14 @@ class _Entry(NamedTuple):
     spelling: tuple[str, ...]
     is_exact: bool
     name: str
+
+
+class _Opening(NamedTuple):
+    """An entry that a word may begin, and how many letters of it are the entry's own."""
+
+    entry: _Entry
+    letters: int
+    is_stem: bool
 
 
 def words_of(text: str) -> list[Word]:
@@ -74,14 +86,26 @@ class Lexicon:
                 where = self._stems if entry.endswith("*") else self._by_first
                 if words:
                     where.setdefault(words[0].text, []).append(made)
+        #: folded word -> the entries that may begin with it
+        self._openings: dict[str, Sequence[_Opening]] = {}
+        self._longest = max(map(len, self._stems), default=0)
+        KEEPERS.add(self)
+
+    def drop_caches(self) -> None:
+        self._openings.clear()
 
     def matches(self, words: Sequence[Word]) -> Iterator[Match]:
         """The entries that words are, in their order; a word is part of one entry of a list."""
         free: dict[str, int] = {}
         has_marks = not all(each.raw.isascii() for each in words)
-        for at in range(len(words)):
+        for at, word in enumerate(words):
+            openings = self._openings.get(word.text)
+            if openings is None:
+                openings = self._openings_of(word.text)
+            if not openings:
+                continue
             found: dict[str, Match] = {}
-            for each in self._entries_at(words, at, has_marks):
+            for each in _entries_at(openings, words, at, has_marks):
                 last = found.get(each.name)
                 if last is None or (each.end, each.letters) > (last.end, last.letters):
                     found[each.name] = each
@@ -90,18 +114,31 @@ class Lexicon:
                     free[name] = best.end
                     yield best
 
-    def _entries_at(
-        self, words: Sequence[Word], at: int, has_marks: bool
-    ) -> Iterator[Match]:
-        text = words[at].text
-        for form in dict.fromkeys((text, text.partition("'")[0])):
-            for entry in self._by_first.get(form, ()):
-                if _is_entry(entry, words, at, has_marks, is_stem=False):
-                    yield Match(at, at + len(entry.words), entry.name, len(form))
-        for cut in range(_LEAST_STEM, len(text) + 1):
-            for entry in self._stems.get(text[:cut], ()):
-                if _is_entry(entry, words, at, has_marks, is_stem=True):
-                    yield Match(at, at + len(entry.words), entry.name, cut)
+    def _openings_of(self, text: str) -> Sequence[_Opening]:
+        """The entries whose first word a word is, whatever follows; texts repeat their words."""
+        made = [
+            _Opening(entry, len(form), False) for form in dict.fromkeys((
+                text, text.partition("'")[0]
+            )) for entry in self._by_first.get(form, ())
+        ]
+        most = min(len(text), self._longest)
+        made += (
+            _Opening(entry, cut, True) for cut in range(_LEAST_STEM, most + 1)
+            for entry in self._stems.get(text[:cut], ())
+        )
+        if len(text) <= _MOST_LETTERS:
+            if len(self._openings) >= _REMEMBERED:
+                self._openings.clear()
+            self._openings[text] = made
+        return made
+
+
+def _entries_at(
+    openings: Sequence[_Opening], words: Sequence[Word], at: int, has_marks: bool
+) -> Iterator[Match]:
+    for entry, letters, is_stem in openings:
+        if _is_entry(entry, words, at, has_marks, is_stem=is_stem):
+            yield Match(at, at + len(entry.words), entry.name, letters)
 
 
 def _is_entry(

@@ -100,6 +100,7 @@ def _sentences(text: str) -> tuple[_Clause, ...]:
     return tuple(_made([_ASKS.split(part)[0] for part in _SENTENCE.split(_plain(text))]))
 
 
+@keeps(256)
 def _plain(text: str) -> str:
     return plain(_CODE.sub(". ", text[:_CHARS])).replace("’", "'")
 
