@@ -214,7 +214,7 @@ class Listing:
         with self._router.durable_store().catalog.reading() as db:
             if not has_tables(db, "entry"):
                 return SqlFilter("0", ())
-        sql, params = prefix_condition(namespace, prefix)
+            sql, params = prefix_condition(db, namespace, prefix)
         return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))
 
 

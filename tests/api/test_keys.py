@@ -358,7 +358,11 @@ def test_a_namespace_needs_a_key_and_a_key_a_lasting_tier(memory: Memory) -> Non
 # -- lists -----------------------------------------------------------------------------------------
 
 
-def test_records_by_the_beginning_of_their_keys(memory: Memory) -> None:
+@pytest.mark.parametrize("gathered", [20_000, 1], ids=["few", "many"])
+def test_records_by_the_beginning_of_their_keys(
+    memory: Memory, gathered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spector.store.payloads.entries._GATHERED", gathered)
     for key in ("a", "ab", "abc", "b", "a\U0010ffff", "á"):
         memory.remember(f"of {key}", key=key, user_id="u" if key == "ab" else None)
     memory.remember("elsewhere", key="ab", namespace=("x",))

@@ -30,6 +30,8 @@ __all__ = [
 
 _ENTRY: Final = table_named("entry")
 _MARK: Final = table_named("key_mark")
+#: keys with a prefix that are gathered before a list begins, at most
+_GATHERED: Final = 20_000
 #: greater than what may follow a prefix: a key has at most 512 bytes
 _BEYOND: Final = "\U0010ffff" * 129
 
@@ -79,13 +81,22 @@ def put_entries(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> No
         keep_older_out(db)
 
 
-def prefix_condition(namespace: str, prefix: str) -> tuple[str, tuple[str, ...]]:
-    """SQL over ``record``, and its values: the memories of a namespace whose keys begin so."""
-    sql = (
-        "record.id IN (SELECT id FROM entry WHERE namespace = ? AND record_key >= ?"
-        " AND record_key < ?)"
-    )
-    return sql, (namespace, prefix, prefix + _BEYOND)
+def prefix_condition(
+    db: sqlite3.Connection, namespace: str, prefix: str
+) -> tuple[str, tuple[str, ...]]:
+    """SQL over ``record``, and its values: the memories of a namespace whose keys begin so.
+
+    Few of them are gathered. Where there are many, each memory's own key is looked at, so that a
+    page begins with the first ones.
+    """
+    params = (namespace, prefix, prefix + _BEYOND)
+    begins = "namespace = ? AND record_key >= ? AND record_key < ?"
+    count = f"SELECT count(*) FROM (SELECT 1 FROM entry WHERE {begins} LIMIT ?)"
+    if db.execute(count, (*params, _GATHERED + 1)).fetchone()[0] <= _GATHERED:
+        return f"record.id IN (SELECT id FROM entry WHERE {begins})", params
+    # a plus keeps SQLite from following the index of keys
+    own = "+namespace = ? AND +record_key >= ? AND +record_key < ?"
+    return f"EXISTS (SELECT 1 FROM entry WHERE entry.id = record.id AND {own})", params
 
 
 # -- what was forgotten ----------------------------------------------------------------------------
