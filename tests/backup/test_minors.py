@@ -40,6 +40,11 @@ def assert_same(memory: spector.Memory) -> None:
         found.pop("recalled"), wanted.pop("recalled"), strict=True
     ):
         assert (record_id, score) == (of_then, pytest.approx(score_then, abs=2e-5))
+    # a dictionary of a memory may say more today than it did then
+    found["records"] = [
+        {name: value for name, value in record.items() if name in of_then}
+        for record, of_then in zip(found["records"], wanted["records"], strict=True)
+    ]
     assert found == wanted
     assert any(not record["text"] for record in wanted["records"])
 
