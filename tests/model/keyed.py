@@ -186,12 +186,24 @@ def _seen(memory: spector.Memory) -> Model:
 
 
 def _twice(memory: spector.Memory) -> list[str]:
-    """Keys that two memories have, or whose memory another key leads to."""
-    paths = [
-        (each.user_id, each.agent_id, each.namespace, each.key) for each in memory.records()
-        if each.key is not None
+    """Keys that two memories have which are both there: a long list is of more than one moment."""
+    found: dict[Path, list[int]] = {}
+    for each in memory.records():
+        if each.key is not None:
+            path = each.user_id, each.agent_id, each.namespace, each.key
+            found.setdefault(path, []).append(each.id)
+    return [
+        f"{path} is there twice" for path, ids in found.items()
+        if len(ids) > 1 and sum(_is_there(memory, each) for each in ids) > 1
     ]
-    return [f"{path} is there twice" for path in set(paths) if paths.count(path) > 1]
+
+
+def _is_there(memory: spector.Memory, record_id: int) -> bool:
+    try:
+        memory.get(record_id)
+    except spector.UnknownRecordError:
+        return False
+    return True
 
 
 def _wrong(path: str, model: Model, doubt: Mapping[str, Any] | None) -> list[str]:
