@@ -162,6 +162,22 @@ def test_without_the_rewrite_of_the_catalog_the_search_would_find_the_text(
     assert not receipt.verification.ok
 
 
+def test_a_full_text_index_grows_no_level_with_each_of_many_purges(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite adds a level with each merge of all, and calls an index with 2,001 malformed."""
+    monkeypatch.setattr(erase, "_MOST_LEVELS", 3)
+    memory.remember_many([f"the lamp of room {n}" for n in range(20)])
+    levels = []
+    for n in range(12):
+        memory.forget(memory.remember(f"for now {n}").id, purge=True)
+        with memory._parts.store.catalog.writing() as connection:
+            levels.append(erase._levels(connection))
+    assert 1 < max(levels) <= 5, levels
+    assert len(memory.recall("lamp of room 7", k=3)) == 3
+    assert memory.check().ok
+
+
 def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,8 @@ CATALOG, LOG, PARTITIONS = STAGES = "1", "log", "partitions"
 
 #: attempts to empty a log that recalls may be reading right now
 _LOOKS: Final = 8
+#: levels of the full-text index after which it is made anew
+_MOST_LEVELS: Final = 500
 
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL)"
@@ -107,8 +109,7 @@ def purge(store: Store) -> tuple[list[Purged], str]:
     when they are deleted. Two remnants are left: words in the full-text index, which a merge of its
     segments drops (the option ``secure-delete`` would zero them at once, but makes files that
     SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
-    rewrite of the file removes. Writers wait for both; recalls do not. (A merge in pieces, between
-    which others write, ended in an index that SQLite 3.40 calls malformed.)
+    rewrite of the file removes. Writers wait for both; recalls do not.
     """
     with store.exclusive(), store.noting_failure():
         store.checkpoint()
@@ -137,7 +138,8 @@ def purge(store: Store) -> tuple[list[Purged], str]:
 def _rewrite_catalog(store: Store) -> list[Purged]:
     """Take the catalog from stage CATALOG to LOG."""
     with store.catalog.writing() as connection:
-        connection.execute("INSERT INTO fulltext(fulltext) VALUES ('optimize')")
+        how = "rebuild" if _levels(connection) > _MOST_LEVELS else "optimize"
+        connection.execute("INSERT INTO fulltext(fulltext) VALUES (?)", (how,))
     before, free, after = vacuum(store.catalog)
     with store.catalog.writing() as connection:
         _set_stage(connection, LOG)
@@ -147,6 +149,19 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
                what=f"all pages rewritten, {counted(free, 'byte', commas=True)} of free ones among"
                     f" them; now {counted(after, 'byte', commas=True)}"),
     ]  # fmt: skip
+
+
+def _levels(connection: sqlite3.Connection) -> int:
+    """Levels of the full-text index: each merge of all adds one, and SQLite refuses 2,001."""
+    found = connection.execute("SELECT block FROM fulltext_data WHERE id = 10").fetchone()
+    if found is None or type(found[0]) is not bytes:
+        return 0
+    levels = 0
+    for byte in found[0][4:6]:  # after a number of four bytes, seven bits a byte
+        levels = levels << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return levels
 
 
 def _pause() -> None:
