@@ -144,7 +144,7 @@ class Importing:
             ImportFormatError: a file that was named cannot be read, and bad ones are not skipped.
         """
         format_named(self.options.format)
-        self.report.dry_run = dry_run
+        self.report.dry_run, self.report.observes = dry_run, observes
         self._foresight = Foresight(memory, observes=observes) if dry_run else None
         if self._zone is not None:
             self.report.zone = zone_named(self._zone)

@@ -105,11 +105,14 @@ class ImportReport:
         files: one report each, in the order in which they were read.
         others: ending -> files that were not looked at.
         dry_run: nothing was stored; ``stored`` says what would be.
+        observes: messages were observed, which keeps some and leaves others out; ``stored`` counts
+            all that were looked at.
     """
 
     files: list[FileReport] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
     dry_run: bool = False
+    observes: bool = False
     #: of the days in its lines
     zone: tzinfo = UTC
 
@@ -145,7 +148,7 @@ class ImportReport:
         """What is counted -> how many, in words."""
         would = "would be " if self.dry_run else ""
         pairs = [("read", _entries(self.total("read"))),
-                 ("stored", f"{would}{self.stored:,}".strip())]
+                 ("observed" if self.observes else "stored", f"{would}{self.stored:,}")]
         if self.known:
             pairs.append(("known already", f"{self.known:,}"))
         if self.total("forgotten"):

@@ -258,6 +258,10 @@ def test_an_import_that_observes_says_what_became_of_messages(
     out = run("import", tmp_path / "mind", log, "--observe").out
     assert "imported 8 messages" in out
     assert "observed: 8 messages" in out
+    counts = {line.split()[0]: line.split()[1] for line in out.splitlines() if line[:3] == "  r"
+              or line[:3] == "  o"}  # fmt: skip
+    assert counts["observed"] == "8", "what was looked at is not what is stored"
+    assert "\n  stored " not in out
     dry = run("import", tmp_path / "dry", log, "--observe", "--dry-run")
     assert dry.code == 0
     assert not (tmp_path / "dry").exists()
