@@ -77,7 +77,6 @@ class Forgetting:
             )
         return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
 
-
     def _keyed(
         self, path: KeyPath, scope: Scope, manner: Manner, *, was_kept: bool
     ) -> list[int]:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from spector.errors import LLMError, StoreClosedError
 from spector.knowledge.reading import Reading
+from spector.language.emotion import CATEGORIES
 from spector.language.formation import Referents
 from spector.language.frames import Statement
 from spector.observe.analysis import Analyst
@@ -26,7 +27,6 @@ __all__ = ["DetectingAnalyst", "DetectingModels"]
 T = TypeVar("T")
 
 _TYPES: Final = frozenset("person organization org place product tech thing event".split())
-_FEELINGS: Final = frozenset("joy anger fear sadness surprise disgust".split())
 _MOST_NAME: Final = 120
 
 
@@ -178,7 +178,7 @@ def _feeling(found: Any) -> Emotion:
     if not isinstance(found, Emotion):
         raise TypeError("no Emotion")
     if not (-1 <= found.valence <= 1 and 0 <= found.arousal <= 1) or (
-        found.category is not None and found.category not in _FEELINGS
+        found.category is not None and found.category not in CATEGORIES
     ):
         raise ValueError("an Emotion that cannot be")
     return found

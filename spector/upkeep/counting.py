@@ -20,7 +20,6 @@ from spector.store.catalog import (
     count_by_tier,
     count_by_user,
     count_by_ways,
-    count_records,
     members,
     outermost_users,
     recovery_hint,
@@ -44,9 +43,7 @@ def count_of(
 ) -> int:
     """Count the memories that satisfy a condition; ``trusted_s`` as in ``walk``."""
     _prove(store, trusted_s)
-    if ways:
-        return count_by_ways(store.catalog, ways, condition)
-    return count_records(store.catalog, condition)
+    return count_by_ways(store.catalog, ways, condition)
 
 
 def tiers_of(

@@ -181,7 +181,6 @@ class Keeper:
             count_of(store, condition, trusted_s=trusted_s, ways=ways) for store in stores
         )
 
-
     def users(self, trusted_s: float) -> list[UserSummary]:
         """Every user that a memory is of, by id."""
         return users_of(self._router.stores(), trusted_s=trusted_s)

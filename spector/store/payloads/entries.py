@@ -162,7 +162,7 @@ def follow_user(
     """Let a memory's entry follow a change: its revision counts up, its key moves along.
 
     Args:
-        ends: its new end; None leaves it.
+        ends: its new end, or other columns of its entry; None leaves it.
 
     Returns:
         The key that another memory of its new user and agent has already; then nothing was done.

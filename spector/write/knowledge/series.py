@@ -22,7 +22,7 @@ from spector.store.catalog import Row, link_tags, newer_than
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record
 from spector.store.files import Bytes
-from spector.store.payloads import put_attachments, put_entries
+from spector.store.payloads import follow_user, put_attachments
 from spector.store.sqlite import TransactionReads
 from spector.tiers import unknown
 from spector.write import supersede
@@ -133,10 +133,10 @@ class Series:
         """Keep what is attached to a draft with its memory."""
         if draft.attachment is None:
             return
-        put_entries(self._tx.connection, [{
-            "id": record.id, "user_id": record.user_id or "", "agent_id": record.agent_id or "",
-            "namespace": "", "revision": 1, "attached_bytes": draft.attached_bytes,
-        }])  # fmt: skip
+        follow_user(
+            self._tx.connection, record.id, record.user_id, record.agent_id,
+            {"attached_bytes": draft.attached_bytes},
+        )
         put_attachments(self._tx.connection, {record.id: draft.attachment})
 
     def complete(self, record: MemoryRecord) -> None:

@@ -9,6 +9,8 @@ __all__ = ["STEM", "met"]
 
 #: letters of a word that has other endings, and of its endings
 STEM, _ENDING = 4, 5
+#: letters of what stands for a longer word, at most
+_SHORTEST: Final = 4
 #: case and person of a short Turkish noun: "odada", "odaya"
 _CASE: Final = re.compile(r"(?:[dt][ae]n?|n?y?[ae]|n?y?[iu]|n?[iu]n|l[ae]r|m)?$")
 
@@ -39,7 +41,3 @@ def _is_short_for(short: str, word: str) -> bool:
         return False
     letters = iter(word)
     return all(each in letters for each in short)
-
-
-#: letters of what stands for a longer word
-_SHORTEST: Final = 4

@@ -332,8 +332,6 @@ def _words(piece: str) -> frozenset[str]:
 
 #: an old value and a new one may be named, and no third
 _TWO: Final = 3
-#: letters of a word that has other endings, and of its endings
-_STEM, _ENDING = 4, 5
 _WORD: Final = re.compile(r"[^\W_]+(?:[.:]\d+)*")
 
 

@@ -6,7 +6,6 @@ from spector.store.catalog.queries.counts import (
     count_by_tier,
     count_by_user,
     count_by_ways,
-    count_records,
     outermost_users,
     strengths_of,
 )
@@ -58,7 +57,6 @@ __all__ = [
     "count_by_tier",
     "count_by_user",
     "count_by_ways",
-    "count_records",
     "has_ended",
     "has_windows",
     "join_reserved_tags",

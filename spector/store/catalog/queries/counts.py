@@ -10,16 +10,11 @@ from spector.store.catalog.queries.filters import SqlFilter
 from spector.store.catalog.ways import Way, count_led
 
 __all__ = [
-    "count_by_tier", "count_by_user", "count_by_ways", "count_records", "outermost_users",
+    "count_by_tier", "count_by_user", "count_by_ways", "outermost_users",
     "strengths_of",
 ]
 
 _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
-
-
-def count_records(catalog: Catalog, condition: SqlFilter) -> int:
-    """How many memories satisfy a condition."""
-    return count_by_ways(catalog, (), condition)
 
 
 def count_by_ways(catalog: Catalog, ways: Sequence[Way], condition: SqlFilter) -> int:
