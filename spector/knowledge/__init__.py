@@ -79,9 +79,10 @@ from spector.knowledge.procedures import (
 from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
 from spector.knowledge.statistics import ENOUGH, assess, certainty
 from spector.language.words import concept_key, entity_uri, fact_key, folded, normalize_tokens
-from spector.store.payloads import PAYLOAD_FACETS, checked_json, decode, encode
+from spector.store.payloads import DESCRIBING, PAYLOAD_FACETS, checked_json, decode, encode
 
 __all__ = [
+    "DESCRIBING",
     "ENOUGH",
     "ENTITY_NAMES",
     "LAYERS",

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from spector.clock import from_ms
 from spector.config import Config
-from spector.knowledge import Changes, KnowledgeReader, New, edge_row, encode
+from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, edge_row, encode
 from spector.knowledge.reading import plan_reading
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
@@ -266,7 +266,7 @@ class Committer:
         others = {
             each: other for each, other in found.items()
             if each not in knowledge and not other.superseded
-            and payloads.get(each, set()) <= {"observed", "episode", "rest"}
+            and payloads.get(each, set()) <= DESCRIBING
         }
         if job.outside.relations is None:
             edges += related(

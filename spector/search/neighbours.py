@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import DEFAULT_DROP_FLAGS, dots, get_profile, norm
-from spector.knowledge import KnowledgeReader
+from spector.knowledge import DESCRIBING, KnowledgeReader
 from spector.language.words import analyse, cue_terms, folded
 from spector.layout import Flag
 from spector.records import Hit, HitList, MemoryRecord
@@ -165,7 +165,7 @@ def _described(
     return [
         Neighbour(
             record=hit.record, likeness=like,
-            sorts=frozenset(sorts.get(hit.id, ())) - {"observed", "episode", "rest"},
+            sorts=frozenset(sorts.get(hit.id, ())) - DESCRIBING,
             fact=facts.get(hit.id), observed=observed.get(hit.id),
         )
         for hit, like in zip(hits, likeness, strict=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from spector.knowledge import Changes, KnowledgeReader, New, encode
+from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, encode
 from spector.knowledge.reading import (
     Reading,
     is_user_said,
@@ -136,7 +136,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
         for record in night.survey.records(part).values():
             breathe(night)
             known = observed.get(record.id, {}).get("write_source") == "observer"
-            is_item = bool(derived.get(record.id, set()) - {"observed", "episode", "rest"})
+            is_item = bool(derived.get(record.id, set()) - DESCRIBING)
             is_item = is_item or bool(details.get(record.id, {}).get("tool"))  # runs say it better
             reading, fallback = Reading({}, ()), False
             if not is_item and not (known and night.tools.fact_extractor is None):

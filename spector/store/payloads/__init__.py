@@ -59,6 +59,7 @@ from spector.store.payloads.schema import (
     table_named,
 )
 from spector.store.payloads.sorts import (
+    DESCRIBING,
     PAYLOAD_FACETS,
     SORTS,
     checked_json,
@@ -71,6 +72,7 @@ from spector.store.payloads.tables import Column, PayloadTable
 from spector.store.payloads.words import owned_rows, rows_naming, words_of_row
 
 __all__ = [
+    "DESCRIBING",
     "ENTRY_MINOR",
     "KNOWLEDGE_MINOR",
     "PAYLOAD_FACETS",

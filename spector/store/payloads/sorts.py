@@ -15,8 +15,8 @@ from typing import Any, Final
 from spector.errors import InvalidInputError
 
 __all__ = [
-    "PAYLOAD_FACETS", "SORTS", "Field", "checked_json", "compact_json", "decode", "encode",
-    "words_in",
+    "DESCRIBING", "PAYLOAD_FACETS", "SORTS", "Field", "checked_json", "compact_json", "decode",
+    "encode", "words_in",
 ]
 
 
@@ -165,6 +165,8 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
 }
 
 
+#: sorts that say something of a memory, and make no item of it
+DESCRIBING: Final = frozenset({"observed", "episode", "rest"})
 #: sorts that make a memory an item of knowledge -> the facet that changes it
 PAYLOAD_FACETS: Final[Mapping[str, str]] = {
     "fact": "facts", "procedure": "procedures", "learning": "learnings", "concept": "concepts",
