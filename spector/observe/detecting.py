@@ -17,7 +17,7 @@ from spector.language.formation import Referents
 from spector.language.frames import Statement
 from spector.observe.analysis import Analyst
 from spector.observe.jobs import Analysis, Unit
-from spector.observe.models import KINDS, Models
+from spector.observe.models import ENTITY_TYPES, KINDS, Models
 from spector.process import Operations, elsewhere
 from spector.providers import ChatModel, CoreferenceResolver, Detectors
 from spector.records import Emotion, Reference
@@ -26,7 +26,6 @@ __all__ = ["DetectingAnalyst", "DetectingModels"]
 
 T = TypeVar("T")
 
-_TYPES: Final = frozenset("person organization org place product tech thing event".split())
 _MOST_NAME: Final = 120
 
 
@@ -188,11 +187,11 @@ def _names(found: Any, text: str) -> dict[tuple[str, str], int]:
     """(name, type) -> how often it stands in the text, of names that are in it."""
     out: dict[tuple[str, str], int] = {}
     for name, kind in found:
-        if not isinstance(name, str) or kind not in _TYPES:
+        if not isinstance(name, str) or kind not in ENTITY_TYPES:
             raise ValueError("a name without a type that there is")
         name = name.strip()
         if name and len(name) <= _MOST_NAME and name in text:
-            out[name, kind] = text.count(name)
+            out[name, ENTITY_TYPES[kind]] = text.count(name)
     return out
 
 

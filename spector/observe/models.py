@@ -20,7 +20,7 @@ from spector.process import Operations
 from spector.providers import ChatModel, quoted
 from spector.records import Note
 
-__all__ = ["KINDS", "FormedByModel", "Models"]
+__all__ = ["ENTITY_TYPES", "KINDS", "FormedByModel", "Models"]
 
 T = TypeVar("T")
 
@@ -54,7 +54,10 @@ _KEYS: Final = frozenset(
     category""".split()
 )
 KINDS: Final = ("related_to", "similar_to", "same_entity", "elaborates", "causes", "supports")
-_TYPES: Final = frozenset("person organization place product tech thing event".split())
+#: type of an entity as others may name it -> as it is kept
+ENTITY_TYPES: Final = {
+    each: each for each in ("person", "org", "place", "product", "tech", "thing", "event")
+} | {"organization": "org"}
 _MOST_FACTS: Final = 20
 _MOST_ENTITIES: Final = 8
 _MOST_NOTE: Final = 120
@@ -264,7 +267,7 @@ def _entities(value: Any, text: str) -> tuple[tuple[str, str], ...]:
         if not isinstance(name, str) or not isinstance(kind, str):
             raise _nonsense("an entity without a name")
         if name.strip() and name.strip() in text:
-            out.append((name.strip(), kind if kind in _TYPES else "thing"))
+            out.append((name.strip(), ENTITY_TYPES.get(kind, "thing")))
     return tuple(dict.fromkeys(out))
 
 

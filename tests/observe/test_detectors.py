@@ -146,3 +146,20 @@ def test_what_has_no_method_is_refused(given: Any) -> None:
         opened(**given)
     with pytest.raises(InvalidInputError, match="Detectors"):
         spector.open(":memory:", embedder=None, detectors=Feeler())  # type: ignore[arg-type]
+
+
+def test_an_organization_is_the_one_that_the_rules_know() -> None:
+    """Two names of one type made two entities of one company."""
+
+    class Names:
+        def entities(self, text: str) -> Sequence[tuple[str, str]]:
+            return [("Volvo", "organization")] if "Volvo" in text else []
+
+    with opened() as memory:
+        memory.observe("I work at Volvo.", user_id="u")
+        (by_rules,) = memory.entities.find("Volvo", user_id="u")
+    with opened(entities=Names()) as memory:
+        memory.observe("The people at Volvo were kind to me yesterday.", user_id="u")
+        memory.observe("I work at Volvo.", user_id="u")
+        (found,) = memory.entities.find("Volvo", user_id="u")
+    assert (found.name, found.type) == (by_rules.name, by_rules.type) == ("Volvo", "org")
