@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, Final
+
+from spector.process import keeps
 
 __all__ = [
     "as_text", "cut_text", "instructs", "is_blank", "role_of_person", "text_of_parts",
@@ -53,7 +54,7 @@ def instructs(role: object) -> bool:
     return plain(role.strip()) in _INSTRUCTING
 
 
-@lru_cache(4096)
+@keeps(4096)
 def role_of_person(name: str) -> tuple[str, str]:
     """The role of what a person says, and how he is named.
 

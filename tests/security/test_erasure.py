@@ -9,10 +9,15 @@ itself, whatever the product says.
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import json
 import os
 import socket
 import sqlite3
+import sys
+import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +25,7 @@ import pytest
 
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
+from spector.importers.texts import role_of_person
 from spector.records.erasure import NOT_COVERED, Purged
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
@@ -769,3 +775,35 @@ def test_readers_go_on_with_the_old_generation_and_then_with_the_new(
         assert before.partitions[0].slots == 40  # its map is alive, and so are the bytes
         assert ids(reader) == made[10:]
         assert set(ids(reader.recall(vector=given, k=50))) == set(made[10:])
+
+
+def test_no_cache_of_the_process_keeps_words_that_were_purged(memory: Memory) -> None:
+    """Caches of answers about texts hold the texts: an export or a dump would have them."""
+    name = role_of_person("Zqxvname Zqxvson")[0]
+    memory.observe(f"I'm {name}, my phone number is 0532 917 44 18 and I live in Zqxvtown.")
+    memory.observe("Actually, my phone number is 0532 917 44 19.", session_id="zqxvsession")
+    memory.recall("What is the phone number of Zqxvname?")
+    memory.facts.extract("Zqxvname works at Zqxvcorp.")
+    assert kept_words("zqxv", "917 44"), "a search that finds nothing proves nothing"
+    memory.forget(tiers=["episodic", "semantic"], purge=True, include_protected=True)
+    assert kept_words("zqxv", "917 44") == {}
+
+
+def kept_words(*pieces: str) -> dict[str, str]:
+    """Caches of functions of the library -> a text of theirs that has one of some pieces."""
+    found = {}
+    for module in [each for name, each in sys.modules.items() if name.startswith("spector")]:
+        for name, value in vars(module).items():
+            if isinstance(value, functools._lru_cache_wrapper):
+                for text in texts_within(value):
+                    if any(piece in text.casefold() for piece in pieces):
+                        found[f"{module.__name__}.{name}"] = text
+    return found
+
+
+def texts_within(thing: object, depth: int = 4) -> Iterator[str]:
+    for each in gc.get_referents(thing):
+        if isinstance(each, str):
+            yield each
+        elif depth and not isinstance(each, (type, types.ModuleType, types.FunctionType, dict)):
+            yield from texts_within(each, depth - 1)

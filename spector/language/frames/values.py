@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from spector.clock import MS_PER_DAY, iso_of_ms
 from spector.language.time import time_range_in
 from spector.language.words import plain
+from spector.process import keeps
 
 __all__ = ["forms_differ", "is_date", "normal_value", "values_differ"]
 
@@ -119,7 +119,7 @@ def _numbers(pieces: set[str]) -> set[str]:
     return {each for each in pieces if any(map(str.isdigit, each))}
 
 
-@lru_cache(maxsize=4096)
+@keeps(4096)
 def _normal(text: str, reference_time: int | None) -> str:
     text = _PREFIX.sub("", text.strip().strip("\"'“”‘’.,;:!?()[]"), count=1)
     address = _ADDRESS.fullmatch(text)
