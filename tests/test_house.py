@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
+
+import pytest
 
 from tests.test_layers import MODULES, REPO
 from tests.trees import nodes_of, tree_of
@@ -29,6 +32,12 @@ LONG_FILES: dict[str, int] = {
 LONG_FUNCTIONS: dict[str, int] = {}
 #: class -> public methods. ``Memory`` is the public face, which is held by its lines instead
 LARGE_CLASSES: dict[str, int] = {}
+
+#: what lies at the top of the tree, dotfiles aside
+TOP = set(
+    "CHANGELOG.md LICENSE MANIFEST.in Makefile NOTICE README.md bench changes docs examples native "
+    "pyproject.toml setup.cfg setup.py spector tests".split()
+)
 
 #: packages whose modules others may import: what they hold is looked up by name
 OPEN = ("spector", "spector.cli", "spector.cli.commands", "spector.importers")
@@ -172,3 +181,14 @@ def test_the_maps_of_the_source_list_the_packages_that_there_are() -> None:
     house = readme[readme.index("## Source layout") : readme.index("## Limits")]
     first = {path.split("/")[1] for path in purposes}
     assert set(re.findall(r"^      ([a-z]+)/ ", house, re.MULTILINE)) == first
+
+
+def test_no_store_of_somebody_is_committed() -> None:
+    """A store that was opened in the tree by hand was once committed with everything else."""
+    if not (REPO / ".git").exists():
+        pytest.skip("not a checkout: nothing says which files are committed")
+    git = subprocess.run(["git", "ls-files"], cwd=REPO, capture_output=True, text=True, check=True)
+    listed = git.stdout.splitlines()
+    assert {path.split("/")[0] for path in listed if not path.startswith(".")} <= TOP
+    stores = [path for path in listed if path.endswith((".mem", "/catalog.db"))]
+    assert [path for path in stores if "/fixtures/" not in path] == []
