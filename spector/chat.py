@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime, tzinfo
 from typing import Any, Final
 
+from spector.clock import MAX_MS, from_ms, to_ms
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import counted, shown
 
 __all__ = [
     "MESSAGE_KEYS", "ChatMessage", "ToolCalls", "as_message", "chat_message", "is_item", "role_of",
-    "unwrapped",
+    "sent_at", "unwrapped",
 ]
 
 #: keys of chat models' messages that say nothing of what is kept
@@ -46,6 +48,9 @@ _WORDLESS: Final = {
 }  # fmt: skip
 #: characters of a call's arguments that are kept
 _MOST_ARGUMENTS: Final = 200_000
+#: keys of the time at which a message was sent, the surest first
+_SENT: Final = ("timestamp", "created_at", "created")
+_LEAST_S, _MS_FROM, _US_FROM = 1e8, 1e11, 1e14  # of numbers; smaller ones are no times
 #: parts within parts
 _DEEPEST: Final = 16
 
@@ -320,6 +325,26 @@ def role_of(item: Mapping[str, Any]) -> Any:
     if role == "model" and "parts" in item:
         return "assistant"
     return "tool" if role == "function" else role  # the older name of the same
+
+
+def sent_at(item: Mapping[str, Any], zone: tzinfo) -> datetime | None:
+    """When a message says that it was sent; None where it does not, or in a form of its own.
+
+    Args:
+        zone: of times that name none.
+    """
+    for value in map(unwrapped(item).get, _SENT):
+        try:
+            if isinstance(value, (str, date)):
+                when = datetime.fromisoformat(str(value).strip())
+                when = when if when.tzinfo is not None else when.replace(tzinfo=zone)
+                return when if to_ms(when) else None
+            if isinstance(value, (int, float)) and value >= _LEAST_S:
+                unit_ms = 1000 if value < _MS_FROM else 1 if value < _US_FROM else 0.001
+                return from_ms(round(value * unit_ms)) if value * unit_ms <= MAX_MS else None
+        except (ValueError, OverflowError):
+            continue
+    return None
 
 
 def as_message(item: Any) -> Any:

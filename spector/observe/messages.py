@@ -12,7 +12,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any, Final
 
 from spector.arguments import parse_choice
-from spector.chat import MESSAGE_KEYS, ChatMessage, as_message, chat_message, is_item
+from spector.chat import MESSAGE_KEYS, ChatMessage, as_message, chat_message, is_item, sent_at
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import reading, shown
@@ -110,6 +110,9 @@ def message_of(
     if found.name and role != "tool" and isinstance(metadata, (Mapping, type(None))):
         fields["metadata"] = {"speaker": found.name, **(metadata or {})}
     event_time = fields.get("event_time")
+    if event_time is None and isinstance(item, Mapping):
+        event_time = sent_at(item, zone)
+        fields.update({} if event_time is None else {"event_time": event_time})
     return Message(
         text=found.text or "\n".join(f"{name}({given})" for name, given in found.calls), role=role,
         data_source=data_source or data_source_of(role, fields.get("source")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from spector.language.tables import table_of
 from spector.language.words import plain
 
 __all__ = ["is_plan"]
@@ -58,6 +59,8 @@ _TURKISH_PLANS: Final = re.compile(
 _TURKISH_INFINITIVE: Final = re.compile(r"\w+m[ae](?:k|yi|ya|ye)\b")
 _TURKISH_PRESENT: Final = re.compile(r"\w+yor(?:um|uz|sun|sunuz|lar|)$")
 _TURKISH_DUE: Final = re.compile(r"\b(?:lazim|gerek|gerekiyor|zorunda\w*|mecbur\w*)\b")
+#: what comes again does not end with its next day
+_AGAIN: Final = re.compile(r"\b(?:every|each|daily|weekly|monthly|yearly|her)\b")
 _CLAUSE_ENDS: Final = frozenset(("ve", "ama", "fakat", "cunku", "ancak", "sonra", "diye", "ki"))
 
 
@@ -67,6 +70,8 @@ def is_plan(text: str, *, turkish: bool, ahead: bool) -> bool:
     Args:
         ahead: it names a time after that of the message, which makes a plan of the present tense.
     """
+    if ahead and _reminds(plain(text), "tr" if turkish else "en"):
+        return True
     start = 0
     for found in (*_SENTENCE_END.finditer(text), None):
         end = found.end() if found is not None else len(text)
@@ -77,6 +82,12 @@ def is_plan(text: str, *, turkish: bool, ahead: bool) -> bool:
         if _turkish(folded, ahead=ahead) if turkish else _english(sentence, folded, ahead=ahead):
             return True
     return False
+
+
+def _reminds(folded: str, language: str) -> bool:
+    """Whether a text asks for a reminder, once."""
+    patterns = table_of(language, "observing").patterns["reminder"]
+    return not _AGAIN.search(folded) and any(each.search(folded) for each in patterns)
 
 
 def _english(sentence: str, folded: str, *, ahead: bool) -> bool:

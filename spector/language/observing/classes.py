@@ -51,6 +51,8 @@ def classify(text: str, *, entities: int | None = None) -> Classified:
     parts = [part for part in parts_of(text) if part.said]
     found = {kind: _evidence(parts, rules, kind) for kind in _BASE}
     found["rule"] = found["rule"] or [part.folded for part in parts if part.lasts][:1]
+    if reminders := _evidence(parts, rules, "reminder"):  # "don't let me forget" is no rule
+        found |= {"plan": found["plan"] + reminders, "rule": []}
     if entities is None:
         entities = len({each.name for each in rule_mentions(text)})
     scores = {

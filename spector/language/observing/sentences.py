@@ -95,6 +95,7 @@ def _part(text: str, start: int, rules: Rules) -> Part:
     if not need_gate(text).needed:
         return Part(text, folded, start, "idle", "")
     kept = not folded.endswith("?") and _matches(folded, rules, "keep")
+    kept = kept or _matches(folded, rules, "reminder")
     lasts = not kept and _is_about_answers(text)
     if kept or lasts or _is_lasting(folded, rules):
         return Part(text, folded, start, "says", folded, lasts, kept)

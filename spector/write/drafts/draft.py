@@ -184,7 +184,7 @@ def make_draft(
         text, fields = item, given
     elif type(item) is dict or isinstance(item, Mapping):
         with reading("the message"):
-            text, fields = text_of(item, is_attached=is_attached)
+            text, fields = text_of(item, zone=config.zone, is_attached=is_attached)
         if given:
             fields.update((name, value) for name, value in given.items() if value is not None)
     else:

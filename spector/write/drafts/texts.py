@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import tzinfo
 from typing import Any
 
-from spector.chat import MESSAGE_KEYS, as_message, chat_message, is_item
+from spector.chat import MESSAGE_KEYS, as_message, chat_message, is_item, sent_at
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import hint_for_argument, reading, shown
 from spector.write.drafts.fields import FIELDS
@@ -20,21 +21,24 @@ _CHAT_KEYS = frozenset(
 
 
 def text_of(
-    item: Mapping[str, Any], *, is_attached: bool = False
+    item: Mapping[str, Any], *, zone: tzinfo, is_attached: bool = False
 ) -> tuple[str, dict[str, Any]]:
     """The text of a dictionary, and its fields.
 
     Args:
+        zone: of a message's time that names none.
         is_attached: something is attached to it, so that it may have no text.
     """
     body = item.get("content", item.get("text"))
     if isinstance(body, str) and item.keys() <= _KNOWN and ("text" in item) != ("content" in item):
         fields = dict(item)
         return fields.pop("content" if "content" in item else "text"), fields
-    return _chat_text(item, is_attached or item.get("attachment") is not None)
+    return _chat_text(item, zone, is_attached or item.get("attachment") is not None)
 
 
-def _chat_text(item: Mapping[str, Any], is_attached: bool) -> tuple[str, dict[str, Any]]:
+def _chat_text(
+    item: Mapping[str, Any], zone: tzinfo, is_attached: bool
+) -> tuple[str, dict[str, Any]]:
     """The text and fields of a message as chat models write it.
 
     Calls of tools beside the text are attached to it; the name of who speaks goes into the
@@ -56,6 +60,8 @@ def _chat_text(item: Mapping[str, Any], is_attached: bool) -> tuple[str, dict[st
     fields = {key: value for key, value in item.items() if key in FIELDS and value is not None}
     if found.role is not None:
         fields["role"] = found.role
+    if "event_time" not in fields and (sent := sent_at(item, zone)) is not None:
+        fields["event_time"] = sent
     about: dict[str, Any] = {}
     if found.name:
         about["tool" if found.is_tool else "speaker"] = found.name
