@@ -96,6 +96,21 @@ class Protection:
         self._living.difference_update(each for each in going if each not in holders)
         return kept | holders
 
+    def of_users(self, ids: Collection[int], reader: KnowledgeReader) -> set[int]:
+        """Those that an observer took from what a user said.
+
+        They say something, or they would not have been stored; that a session was about something
+        else makes their importance low, and no reason for them to fade.
+        """
+        observed = reader.payloads(ids, "observed")
+        said = {
+            each for each in ids
+            if observed.get(each, {}).get("data_source") == "user_message"
+            and observed[each].get("write_source") == "observer"
+        }
+        self._count("said by a user", len(said))
+        return said
+
     def _count(self, name: str, count: int) -> None:
         if count:
             self.spared[name] = self.spared.get(name, 0) + count

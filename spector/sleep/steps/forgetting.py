@@ -40,6 +40,10 @@ def forget(night: Night, cursor: int) -> Units:
         dull, why = _dull(night, active, reader)
         free = protection.of_headers(dull, floors=True, use=True)
         dull = dull[free]
+        if night.sleep.forget_max_importance < 1.0:
+            faded = [each for each in dull["id"].tolist() if why[each] == "faded"]
+            said = protection.of_users(faded, reader)
+            dull = dull[~np.isin(dull["id"], np.array(sorted(said), np.int64))]
         texts = texts_of(night, dull["id"].tolist())
         dull = _ordered(dull, texts, reader)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
