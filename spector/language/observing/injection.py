@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
+from spector.language.observing.literals import Screen
 from spector.language.observing.rules import patterns_of_all
 from spector.language.words import normalize_nfkc, plain
 
@@ -28,15 +30,20 @@ _SIGNS: Final = str.maketrans("013457@$|!", "oieastasii")
 #: letters of other scripts that look like Latin ones
 _ALIKE: Final = str.maketrans("аеорсухіѕјκονρτυ", "aeopcyxisjkovptu")
 #: letters one by one: "i g n o r e", "i-g-n-o-r-e"
-_APART: Final = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){3,}(?!\w)")
+_APART: Final = re.compile(r"(?<!\w)\w(?:[ .\-_*]\w){2,}(?!\w)")
+#: longest run of letters that is taken for words, and longest word in it
+_LONGEST_RUN: Final = 400
+_LONGEST_WORD: Final = 16
+#: words in a pattern
+_LITERAL: Final = re.compile(r"(?<![\\a-z])[a-z]{2,}")
 _MARKS: Final = re.compile(r"(?<=\w)[*_~`]{1,8}|[*_~`]{1,8}(?=\w)")
 _JOINERS: Final = re.compile(r"(?<=\w)[-_.+/]{1,8}(?=\w)")
 
 
 def is_injection(text: str) -> bool:
     """True if a text commands the agent to drop its rules, takes a role or asks for its prompt."""
-    patterns = patterns_of_all("injection")
-    return any(each.search(form) for form in _forms(text[:_MOST_CHARS]) for each in patterns)
+    screen = _screen()
+    return any(screen.matches(form) for form in _forms(text[:_MOST_CHARS]))
 
 
 def is_system_content(text: str) -> bool:
@@ -45,13 +52,44 @@ def is_system_content(text: str) -> bool:
     return any(each.search(folded) for each in patterns_of_all("system"))
 
 
+def _joined(letters: re.Match[str]) -> str:
+    """Letters that stand apart as the words that patterns are made of, or else as one word."""
+    word = re.sub(r"[ .\-_*]", "", letters.group())
+    ends = [0] + [-1] * len(word)  # where the last word of a way to each place begins
+    words = _words_of_attacks()
+    for at in range(1, min(len(word), _LONGEST_RUN) + 1):
+        for start in range(max(0, at - _LONGEST_WORD), at):
+            if ends[start] >= 0 and word[start:at] in words:
+                ends[at] = start
+                break
+    if len(word) > _LONGEST_RUN or ends[-1] < 0:
+        return word
+    parts, at = [], len(word)
+    while at:
+        parts.append(word[ends[at] : at])
+        at = ends[at]
+    return " ".join(reversed(parts))
+
+
+@lru_cache(maxsize=1)
+def _screen() -> Screen:
+    return Screen(patterns_of_all("injection"))
+
+
+@lru_cache(maxsize=1)
+def _words_of_attacks() -> frozenset[str]:
+    return frozenset(
+        word for each in patterns_of_all("injection") for word in _LITERAL.findall(each.pattern)
+    )
+
+
 def _forms(text: str) -> Iterator[str]:
     """The text folded, and without its disguises where it has some."""
-    seen = _UNSEEN.sub("", normalize_nfkc(text))
-    first = _LINES.sub("\n", _SPACES.sub(" ", plain(seen)))
+    seen = plain(_UNSEEN.sub("", normalize_nfkc(text)))
+    first = _LINES.sub("\n", _SPACES.sub(" ", seen))
     yield first
     bare = _MARKS.sub("", first.translate(_ALIKE))
-    together = _APART.sub(lambda found: re.sub(r"[ .\-_*]", "", found.group()), bare)
+    together = _LINES.sub("\n", _SPACES.sub(" ", _APART.sub(_joined, seen.translate(_ALIKE))))
     for form in dict.fromkeys((
         bare, together, _JOINERS.sub(" ", bare), bare.translate(_SIGNS),
         together.replace("\n", " "),
