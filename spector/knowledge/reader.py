@@ -14,6 +14,7 @@ from spector.store.payloads import (
     compact_json,
     count_of,
     decode,
+    detail_tables,
     edge_columns,
     edge_counts,
     entries_of,
@@ -23,7 +24,6 @@ from spector.store.payloads import (
     last_id_of,
     living_among,
     mentioning_after,
-    names_among,
     owners_of,
     payloads_of,
     rows_of,
@@ -62,12 +62,13 @@ class RunReader:
     Args:
         db: A connection, in a snapshot or in the transaction that will change something.
         path: Where the catalog is, for errors.
+        tables: Which tables of details there are in that moment, if the caller knows.
     """
 
-    def __init__(self, db: Connection, path: str) -> None:
+    def __init__(self, db: Connection, path: str, tables: Collection[str] | None = None) -> None:
         self._db = db
         self._path = path
-        self._names: set[str] | None = None
+        self._names = tables
 
     def _rows(
         self, table: PayloadTable, conditions: Mapping[str, Any], **how: Any
@@ -82,9 +83,9 @@ class RunReader:
         return "payload" in self._tables
 
     @property
-    def _tables(self) -> set[str]:
+    def _tables(self) -> Collection[str]:
         if self._names is None:
-            self._names = names_among(self._db, ("payload", "entry"))
+            self._names = detail_tables(self._db)
         return self._names
 
     def entries(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:

@@ -24,10 +24,10 @@ from spector.store.payloads import (
     delete_owned,
     expired_ids,
     forget_marks,
+    has_tables,
     is_marked,
     mark,
     mark_forgotten,
-    names_among,
     owned_rows,
     unmark,
 )
@@ -299,7 +299,7 @@ class Forgetter:
         store = self._parts.router.durable_store()
         with store.exclusive():
             with store.catalog.latest() as db:
-                if not names_among(db, ("key_mark",)):
+                if not has_tables(db, "key_mark"):
                     return
             with store.transaction() as tx:
                 if forget_marks(tx.connection, user_id):

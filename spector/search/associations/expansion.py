@@ -29,7 +29,7 @@ from spector.knowledge.association import (
 )
 from spector.language.cues import PARAMS, Intent
 from spector.records import Explanation, Hit, with_entry
-from spector.search.associations.reading import catalog_of, knowledge_of
+from spector.search.associations.reading import catalog_of, has_details, knowledge_of
 from spector.search.score_search import ScoreSearch
 from spector.search.selection import move_newer_first, raise_above, with_score
 from spector.search.view import Plan, found_of, note_details
@@ -61,7 +61,7 @@ class Associations:
         Of a fact and the memory that states it the memory stays, at the better place: its words
         are what was said.
         """
-        if len(hits) < 2:
+        if len(hits) < 2 or not has_details(plan):
             return hits
         with knowledge_of(plan) as reader:
             ids = [hit.id for hit in hits]
@@ -129,7 +129,7 @@ class Associations:
 
     def described(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Say what each hit is and what contradicts it; of two such hits the newer comes first."""
-        if not hits:
+        if not hits or not has_details(plan):
             return hits
         with knowledge_of(plan) as reader:
             by_id = {hit.id: hit for hit in hits}

@@ -16,6 +16,7 @@ from spector.kernel.contract import Edit, Kernel, Part, PartTable
 from spector.store.catalog import has_windows
 from spector.store.core import Store, View
 from spector.store.partitions import Partition
+from spector.store.payloads import DETAIL_TABLES, detail_tables
 
 __all__ = ["Candidate", "Moved", "Snapshot", "make_snapshot", "patch_snapshot"]
 
@@ -83,6 +84,8 @@ class Snapshot:
     #: (store, are superseded ones asked for): has any a validity window; filled on demand
     validity: dict[tuple[int, bool], bool]
     _seats: dict[int, _Seats] = field(default_factory=dict)
+    #: per store: tables of details that its catalog has; filled on demand
+    _details: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def format_version(self) -> int:
@@ -117,6 +120,20 @@ class Snapshot:
                 found = has_windows(store.catalog)
             if store.files.durable:
                 self.validity[n, superseded] = found
+        return found
+
+    def details(self, n: int) -> frozenset[str]:
+        """Which tables of details the catalog of a store has.
+
+        A store on disk is asked once, as for `has_validity`.
+        """
+        found = self._details.get(n)
+        if found is None:
+            store = self.stores[n]
+            with store.catalog.reading() as db:
+                found = detail_tables(db)
+            if store.files.durable:
+                self._details[n] = found
         return found
 
     def store_of(self, position: int) -> int:
@@ -203,8 +220,16 @@ def patch_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
             indexes[n] = _indexes(after.partitions)
     return Snapshot(
         old.kernel, old.stores, views, old.table.patched(edits) if edits else old.table,
-        _offsets(views), tuple(indexes), {},
+        _offsets(views), tuple(indexes), {}, _details=_kept(old, views),
     )
+
+
+def _kept(old: Snapshot, views: tuple[View, ...]) -> dict[int, frozenset[str]]:
+    """What holds in later views too: no commit takes a table away."""
+    return {
+        n: found for n, found in old._details.items()
+        if len(found) == len(DETAIL_TABLES) and views[n].change_seq >= old.views[n].change_seq
+    }
 
 
 def differences(a: Partitions, b: Partitions) -> Iterator[tuple[int, int, list[Partition]]]:

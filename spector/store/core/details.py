@@ -10,7 +10,7 @@ from typing import Any
 from spector.errors import CatalogCorruptError
 from spector.records import Details, MemoryRecord, complete, details_of
 from spector.store.catalog import Catalog
-from spector.store.payloads import described, entries_of, names_among
+from spector.store.payloads import described, detail_tables, entries_of
 
 __all__ = ["complete_records", "details_in"]
 
@@ -47,7 +47,7 @@ def _tables_of(catalog: Catalog, db: sqlite3.Connection) -> Collection[str]:
     stamp = None if db.in_transaction else catalog.changes()
     if stamp is not None and catalog.tables_then[0] == stamp:
         return catalog.tables_then[1]
-    found = frozenset(names_among(db, ("payload", "entry")))
+    found = detail_tables(db)
     if stamp is not None and catalog.changes() == stamp:
         catalog.tables_then = stamp, found
     return found

@@ -26,11 +26,13 @@ from spector.store.payloads.entries import (
 )
 from spector.store.payloads.moments import moment_of, one_moment
 from spector.store.payloads.rows import (
+    DETAIL_TABLES,
     Connection,
     count_of,
     damaged_row,
     delete_owned,
     delete_rows,
+    detail_tables,
     edge_columns,
     edge_counts,
     greatest,
@@ -41,7 +43,6 @@ from spector.store.payloads.rows import (
     living_among,
     make_tables,
     mentioning_after,
-    names_among,
     note_holding,
     owners_of,
     payloads_of,
@@ -73,6 +74,7 @@ from spector.store.payloads.words import owned_rows, rows_naming, words_of_row
 
 __all__ = [
     "DESCRIBING",
+    "DETAIL_TABLES",
     "ENTRY_MINOR",
     "KNOWLEDGE_MINOR",
     "PAYLOAD_FACETS",
@@ -95,6 +97,7 @@ __all__ = [
     "delete_owned",
     "delete_rows",
     "described",
+    "detail_tables",
     "drop_attachments",
     "edge_columns",
     "edge_counts",
@@ -119,7 +122,6 @@ __all__ = [
     "mark_forgotten",
     "mentioning_after",
     "moment_of",
-    "names_among",
     "note_holding",
     "one_moment",
     "owned_rows",

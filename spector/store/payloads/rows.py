@@ -18,11 +18,13 @@ from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
 from spector.store.payloads.tables import PayloadTable
 
 __all__ = [
+    "DETAIL_TABLES",
     "Connection",
     "count_of",
     "damaged_row",
     "delete_owned",
     "delete_rows",
+    "detail_tables",
     "edge_columns",
     "edge_counts",
     "greatest",
@@ -33,7 +35,6 @@ __all__ = [
     "living_among",
     "make_tables",
     "mentioning_after",
-    "names_among",
     "note_holding",
     "owners_of",
     "payloads_of",
@@ -56,11 +57,14 @@ def has_tables(db: sqlite3.Connection, name: str = "payload") -> bool:
     return found.fetchone() is not None
 
 
-def names_among(db: sqlite3.Connection, names: Sequence[str]) -> set[str]:
-    """Which of some tables a catalog has."""
-    marks = ", ".join("?" * len(names))
-    sql = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ({marks})"
-    return {name for (name,) in db.execute(sql, tuple(names))}
+#: tables with what few memories have beside their row
+DETAIL_TABLES: Final = ("payload", "entry")
+
+
+def detail_tables(db: sqlite3.Connection) -> frozenset[str]:
+    """Which of `DETAIL_TABLES` a catalog has; no commit takes one away."""
+    sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)"
+    return frozenset([name for (name,) in db.execute(sql, DETAIL_TABLES)])
 
 
 def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
