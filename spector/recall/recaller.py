@@ -106,11 +106,8 @@ class Recaller:
         has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations, hot: HotTier,
         refresh: Callable[..., None], chat: ChatModel | IntentClassifier | None = None,
     ) -> None:
-        self._searcher = searcher
-        self._listing = listing
-        self._finder = finder
-        self._embedder = embedder
-        self._probes = probes
+        self._searcher, self._listing, self._finder = searcher, listing, finder
+        self._embedder, self._probes = embedder, probes
         self._clock, self._config = clock, config
         self._profile = profile
         self._dim, self._has_one_user = dim, has_one_user
@@ -121,9 +118,12 @@ class Recaller:
 
     def recall(self, *args: Any, **selecting: Any) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent."""
-        with self._operations.noting("recall") as operation:
+        if self._operations.sink is None:
             hits = self._recall(*args, **selecting)
-            note_recall(operation, args[0], selecting, hits)
+        else:
+            with self._operations.noting("recall") as operation:
+                hits = self._recall(*args, **selecting)
+                note_recall(operation, args[0], selecting, hits)
         request = hits.request
         if request is not None and _request_of(hits).dormant_hint:
             found = self._searcher.recall(woken(_request_of(hits)))

@@ -44,6 +44,7 @@ _SELECTING: Final = (
     "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
     "key_prefix", "namespace",
 )
+_SELECTABLE: Final = frozenset(_SELECTING)
 
 
 class Page(NamedTuple):
@@ -84,7 +85,8 @@ class Listing:
         Raises:
             UnknownArgumentError, InvalidInputError, UnknownTierError
         """
-        refuse_unknown(given, _SELECTING, verb)
+        if not given.keys() <= _SELECTABLE:
+            refuse_unknown(given, _SELECTING, verb)
         for value in given.values():  # no generator: each recall comes here
             if value is not None:
                 break

@@ -67,6 +67,8 @@ _SURVEY_POOL: Final = 256
 _FEEDBACK_HITS: Final = 3
 
 _NOTHING: Final = Answer()
+#: as a number: an operation with a flag is one of Python's
+_SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: what is made of one request in one snapshot; whether the catalog alone says what is superseded
 _Make = Callable[[Snapshot, RecallRequest, bool], HitList]
 
@@ -216,9 +218,7 @@ class Searcher:
             hits, views = self._in_snapshot(requests, make, by_catalog, ())
         except Moved:
             return None
-        by_flags = not by_catalog and any(
-            request.drop_flags & Flag.SUPERSEDED for request in requests
-        )
+        by_flags = not by_catalog and any(each.drop_flags & _SUPERSEDED for each in requests)
         for store, view in zip(self._stores, views, strict=True):
             # on disk what a snapshot shows stays while it is looked at, but for that flag; and
             # nothing can have moved away from where nothing was looked at
@@ -244,7 +244,7 @@ class Searcher:
         cached = self._cached
         if cached is None:
             fresh = make_snapshot(self._stores, views, self._kernel)
-        elif all(a is b for a, b in zip(cached.views, views, strict=True)):
+        elif cached.views == views:  # the same objects: views have no other equality
             return cached
         else:
             fresh = patch_snapshot(cached, views)

@@ -101,8 +101,14 @@ class TierRouter:
 
     def durable_store(self) -> Store:
         """The store on disk, or the only one."""
-        stores = self.stores()
-        return next((store for store in stores if store.files.durable), stores[0])
+        first: Store | None = None
+        for tier in self._by_name.values():  # no generator: each recall comes here
+            store = tier.store
+            if store.files.durable:
+                return store
+            first = store if first is None else first
+        assert first is not None, "there is a tier"
+        return first
 
     def partitions(
         self, view: View, tiers: Iterable[TierStore], *, min_ms: int, max_ms: int

@@ -199,15 +199,16 @@ def make_query(
         drop_flags, modality_mask, category_mask, mood, index_from_rows,
     )  # fmt: skip
     masks, (unit, codes, scale) = _any_array(any_masks), _cue(vector)
+    template, tables = _prepared_of(chosen)
     query = Query(
         profile=chosen, now_ms=now_ms, vector=unit, tags_all=tags_all, any_masks=masks,
         overlap_mask=overlap_mask, valence_min=valence_min, valence_max=valence_max,
         event_min_ms=event_min_ms, event_max_ms=event_max_ms, importance_floor=importance_floor,
         retention_floor=floor, drop_flags=drop_flags | _TOMBSTONE, modality_mask=modality_mask,
         category_mask=category_mask, mood=mood, codes=codes, scale=scale,
-        tables=tables_of(chosen), params=_NO_PARAMS,
+        tables=tables, params=_NO_PARAMS,
     )  # fmt: skip
-    query.params = _pack(query, index_from_rows, recall_confidence)
+    query.params = _pack(query, template, index_from_rows, recall_confidence)
     return query
 
 
@@ -228,9 +229,11 @@ def _check_integers(*values: int) -> None:
             _check_int(name, value, low, high)
 
 
-def _pack(query: Query, index_from_rows: int, recall_confidence: float) -> NDArray[Any]:
+def _pack(
+    query: Query, template: bytes, index_from_rows: int, recall_confidence: float
+) -> NDArray[Any]:
     """(1,) `QUERY_DTYPE`: the profile's template with what differs from query to query."""
-    raw = bytearray(_prepared(query.profile)[0])
+    raw = bytearray(template)
     codes, masks = query.codes, query.any_masks
     _ADDRESSES.pack_into(
         raw, 0,
@@ -277,6 +280,8 @@ def _address(array: NDArray[Any]) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
 
 
+#: profiles that are known by their objects
+_MOST_PREPARED: Final = 256
 _NO_MASKS: Final = np.zeros(0, np.uint64)
 _NO_CODES: Final = np.zeros(0, np.int8)
 _LIMIT: Final = np.float32(MAX_CODE)
@@ -308,6 +313,22 @@ def _cue(
     # a unit vector's scale is never denormal, so no step can round to more than MAX_CODE
     padded[: array.size] = np.rint(unit / scale)
     return unit, padded, scale
+
+
+#: id of a profile -> itself, which keeps the id its own, and what was prepared for it
+_last_prepared: Final[dict[int, tuple[ScoringProfile, tuple[bytes, Tables]]]] = {}
+
+
+def _prepared_of(profile: ScoringProfile) -> tuple[bytes, Tables]:
+    """`_prepared` of a profile that is mostly the same object: its hash is that of 25 fields."""
+    known = _last_prepared.get(id(profile))
+    if known is not None:
+        return known[1]
+    if len(_last_prepared) >= _MOST_PREPARED:
+        _last_prepared.clear()
+    found = _prepared(profile)
+    _last_prepared[id(profile)] = profile, found
+    return found
 
 
 @lru_cache(maxsize=256)

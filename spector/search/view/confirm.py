@@ -14,7 +14,7 @@ from spector.records import Hit
 from spector.search.view.found import FoundRecord, explain
 from spector.search.view.plan import Plan
 from spector.search.view.snapshot import Candidate, Snapshot
-from spector.store.catalog import StoredRow, has_ended, pad_ids, successors, verify_stored
+from spector.store.catalog import StoredRow, ended_among, pad_ids, successors, verify_all
 from spector.store.core import damaged_record, verify_strength
 from spector.store.files import Bytes
 from spector.tiers import TierRouter
@@ -71,15 +71,23 @@ class Confirmer:
                 continue
             images = _images(snap, chunk)
             headers = _headers(images)
+            offsets, indexes = snap.offsets, snap.indexes
             texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else []
             self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
             kept: list[int] = []
             for n, candidate in enumerate(chunk):
                 row = rows.get(candidate.id)
                 # a flag may have been taken back since the snapshot; flags begin a mutable half
-                if row is None or candidate.id in seen or row.mutable[0] & hidden or _is_old(
-                    snap, candidate, row, headers[n][_ID]
-                ):
+                if row is None or candidate.id in seen or row.mutable[0] & hidden:
+                    dropped += 1
+                    continue
+                index = indexes[candidate.store].get(row.segment_id)
+                is_there = (  # nearly all are, and need no call
+                    index is not None and row.slot == candidate.slot
+                    and offsets[candidate.store] + index == candidate.part
+                    and headers[n][_ID] == candidate.id
+                )
+                if not is_there and _is_old(snap, candidate, row, headers[n][_ID]):
                     dropped += 1
                     continue
                 seen.add(candidate.id)
@@ -232,18 +240,18 @@ def _verify_rows(
     Raises:
         PartitionCorruptError, CatalogCorruptError
     """
-    ended: list[Candidate] = []
-    for n in kept:
-        row, store = rows[chunk[n].id], snap.stores[chunk[n].store]
-        verify_stored(row, store.catalog.path)
-        if headers[n][_MUTABLE] != row.mutable and store.files.durable:
-            verify_strength(store, row)
-            images[n, MUTABLE_OFFSET:HEADER_BYTES] = np.frombuffer(row.mutable, np.uint8)
-        if has_ended(row):
-            ended.append(chunk[n])
     newer: dict[int, tuple[int, ...]] = {}
-    for each in ended:
-        newer.update(successors(snap.stores[each.store].catalog, [each.id]))
+    for s in {chunk[n].store for n in kept}:
+        store = snap.stores[s]
+        mine = {n: rows[chunk[n].id] for n in kept if chunk[n].store == s}
+        verify_all(mine.values(), store.catalog.path)
+        for n, row in mine.items():
+            if headers[n][_MUTABLE] != row.mutable and store.files.durable:
+                verify_strength(store, row)
+                images[n, MUTABLE_OFFSET:HEADER_BYTES] = np.frombuffer(row.mutable, np.uint8)
+        ended = ended_among(mine.values())
+        if ended:
+            newer.update(successors(store.catalog, ended))
     return newer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, overload
 
@@ -263,8 +264,11 @@ def unfeatured_hits(
 
 def scanned_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
     """Candidates of scanned hits (`HIT_DTYPE`), in their order."""
+    offsets = snap.offsets  # as `Snapshot.store_of` says, without a call for each
     return [
-        Candidate(record_id, snap.store_of(part), part, slot, score, similarity, score=score)
+        Candidate(
+            record_id, bisect_right(offsets, part) - 1, part, slot, score, similarity, score=score
+        )
         for record_id, score, similarity, part, slot in hits.tolist()
         if score > -math.inf
     ]

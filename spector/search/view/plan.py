@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,9 @@ from spector.store.payloads import sorts_condition
 from spector.tiers import TierRouter
 
 __all__ = ["AllowedRecords", "Plan", "allowed_records", "is_unfiltered", "make_plan", "query_of"]
+
+#: as a number: an operation with a flag is one of Python's
+_SUPERSEDED: Final = int(Flag.SUPERSEDED)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -126,7 +130,7 @@ def query_of(
     selection = request.selection
     drop = request.drop_flags
     if by_catalog:
-        drop &= ~int(Flag.SUPERSEDED)
+        drop &= ~_SUPERSEDED
     any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
     tags_all = selection.bloom_all(version)
     overlap = tags_all
@@ -176,7 +180,7 @@ def _conditions(
     snap: Snapshot, request: RecallRequest, *, by_catalog: bool, whole_store: bool = False
 ) -> tuple[SqlFilter | None, ...]:
     """Per store: what the catalog has to confirm of a candidate."""
-    superseded = not request.drop_flags & Flag.SUPERSEDED
+    superseded = not request.drop_flags & _SUPERSEDED
     found = tuple([
         request.selection.exact(
             now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,

@@ -24,6 +24,7 @@ from spector.language.time import Span
 from spector.layout import Flag
 from spector.search.view.cue import NO_READING, Cue, Reading
 from spector.store.catalog import (
+    ANYBODY,
     LINKED_SQL,
     PINNED_SQL,
     RESTED_SQL,
@@ -141,11 +142,13 @@ class Selection:
     @property
     def scope(self) -> Scope:
         """The labels that every answer has."""
+        if self is EVERYTHING:
+            return ANYBODY
         return Scope(user_id=self.user_id, agent_id=self.agent_id, session_id=self.session_id)
 
     @property
     def is_everything(self) -> bool:
-        return self == EVERYTHING
+        return self is EVERYTHING or self == EVERYTHING
 
     @property
     def ways(self) -> tuple[Way, ...]:

@@ -25,8 +25,8 @@ from spector.store.catalog.row_codec import (
     decode_head,
     decode_row,
     decode_segment,
-    decode_stored,
     recovery_hint,
+    stored_rows,
 )
 from spector.store.catalog.schema import (
     APPLICATION_ID,
@@ -183,7 +183,7 @@ class Catalog(Database):
         """The same, undecoded."""
         with self.reading() as connection:
             found = self._find(connection, ids, sql, params)
-            return {each[0]: decode_stored(each) for each in found}
+            return stored_rows(found)
 
     def _find(
         self, connection: sqlite3.Connection, ids: Sequence[int], sql: str, params: Sequence[Any]

@@ -29,7 +29,7 @@ class Scope:
     @property
     def is_open(self) -> bool:
         """True when every memory is in it."""
-        return self == ANYBODY
+        return self is ANYBODY or self == ANYBODY
 
     def holds(self, memory: Row | MemoryRecord) -> bool:
         """Whether a memory has exactly the labels that are given."""

@@ -27,6 +27,7 @@ __all__ = [
     "RESTED_SQL",
     "SUPERSEDED_SQL",
     "TagParts",
+    "ended_among",
     "has_ended",
     "has_windows",
     "join_reserved_tags",
@@ -118,6 +119,14 @@ def _number(text: str) -> int | None:
 def has_ended(row: Row | StoredRow) -> bool:
     """Whether a memory may have a successor; only then one is looked up."""
     return bool(row.mutable[0] & _SUPERSEDED) or row.valid_until_ms is not None
+
+
+def ended_among(rows: Iterable[StoredRow]) -> list[int]:
+    """Ids of those of some memories that may have a successor."""
+    return [
+        row.id for row in rows
+        if row.mutable[0] & _SUPERSEDED or row.valid_until_ms is not None
+    ]
 
 
 def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:
