@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from spector._types import Progress
 from spector.arguments import parse_callback, parse_directory, parse_limit, parse_wait
@@ -22,23 +23,15 @@ from spector.messages import checks_arguments, items_of
 from spector.process import completed, entry
 from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
-from spector.store.backup import Destination, building, copy_store
 from spector.store.catalog import CATALOG_NAME
 from spector.store.files import DiskFiles, WriterLock, without_writer
 from spector.store.integrity import check_settled, check_unopened
 from spector.store.opening import Stamp, has_partitions, no_store, open_disk, reading_catalog
-from spector.store.repair import (
-    Identity,
-    RecoveredCatalog,
-    Salvage,
-    identify,
-    recover_catalog,
-    refuse_newer,
-    salvage,
-    transplant,
-)
 from spector.tiers import TierRouter, TierStore, default_tiers
 from spector.write import reembed_store, source_model
+
+if TYPE_CHECKING:
+    from spector.store.repair import Identity, RecoveredCatalog, Salvage
 
 __all__ = ["check", "open", "reembed", "repair", "restore"]
 
@@ -138,6 +131,8 @@ def restore(
         StoreExistsError: something is at ``dest``. StoreNotFoundError: no store is at ``backup``.
         PartitionCorruptError, CatalogCorruptError: the backup is damaged; nothing was put in place.
     """
+    from spector.store.backup import copy_store
+
     parse_callback(progress, "progress")
     source, place = parse_directory(backup, "backup"), parse_directory(dest, "dest")
     if DiskFiles(source).is_empty():
@@ -181,6 +176,10 @@ def repair(
         spector wrote it. InvalidInputError: ``dest`` is in the source or is the current directory,
         or the source has a name beside ``dest`` that the new store passes through.
     """
+    # loaded by who repairs a store, not by all who open one
+    from spector.store.backup import Destination, building
+    from spector.store.repair import identify, recover_catalog, refuse_newer, salvage
+
     started = time.perf_counter()
     parse_callback(progress, "progress")
     where, named = parse_directory(path, "path"), parse_directory(dest, "dest")
@@ -220,6 +219,8 @@ def _transplant(
     extra_tiers: Iterable[TierStore], progress: Progress | None,
 ) -> int:
     """Make the new store; returns how many partitions it has."""
+    from spector.store.repair import transplant
+
     router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
     opened = open_disk(
         root, Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None),

@@ -91,6 +91,29 @@ def test_the_command_loads_what_it_needs_when_a_command_runs(tmp_path: Path) -> 
     assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[]"
 
 
+#: what importing the package does without
+UNOPENED = ("dataclasses", "inspect", "logging")
+#: what opening a store, remembering and recalling do without
+UNUSED = (
+    "spector.language.frames", "spector.language.worth", "spector.language.observing",
+    "spector.kernel.reference", "spector.knowledge.reading", "spector.observe.observer",
+    "spector.sleep.cycle", "spector.sleep.night", "spector.sleep.steps", "spector.store.backup",
+    "spector.store.repair",
+)
+
+
+def test_the_package_and_a_store_load_what_they_use_and_no_more(tmp_path: Path) -> None:
+    """Damage without it: within two days a first recall in a process took twice as long."""
+    code = (
+        "import sys, spector;"
+        f"early = [m for m in {UNOPENED!r} if m in sys.modules];"
+        "memory = spector.open('mind', embedder=None, dim=4);"
+        "memory.remember('tea', vector=[1, 0, 0, 0]); memory.recall('tea', vector=[1, 0, 0, 0]);"
+        f"print(early, [m for m in {UNUSED!r} if m in sys.modules]); memory.close()"
+    )
+    assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[] []"
+
+
 def test_every_public_name_exists_and_is_listed_once() -> None:
     assert sorted(set(spector.__all__)) == sorted(spector.__all__)
     missing = [name for name in spector.__all__ if not hasattr(spector, name)]

@@ -29,7 +29,6 @@ from spector.knowledge.exchange import Arrivals
 from spector.records import MemoryRecord
 from spector.search import Listing
 from spector.search.view import Selection
-from spector.store.backup import file_beside
 from spector.store.files import Bytes
 from spector.tiers import TierRouter
 from spector.write import ArrivalWriter, Incoming
@@ -73,7 +72,7 @@ class Exchange:
         chosen = self._listing.select(given, "export")
         has_vectors = None if vectors is None else parse_truth(vectors, "vectors")
         damaged: list[int] | None = [] if parse_truth(skip_damaged, "skip_damaged") else None
-        place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
+        place = self._place(target, overwrite)
         written = self._export(
             self._keeps(chosen), is_whole=chosen.is_everything, vectors=has_vectors,
             damaged=damaged,
@@ -98,12 +97,17 @@ class Exchange:
         Args:
             is_part: which of some lasting memories belong to it.
         """
-        place = file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
+        place = self._place(target, overwrite)
         everything = self._listing.records(self._listing.select({}, "export"), proven=True)
         export = self._export(is_part, is_whole=False, vectors=None, damaged=None)
         return export.write(
             place, _parted(everything, is_part, self._is_lasting), progress=None, total=None
         )
+
+    def _place(self, target: Any, overwrite: Any) -> str:
+        from spector.store.backup import file_beside
+
+        return file_beside(target, self._root, overwrite=parse_switch(overwrite, "overwrite"))
 
     def _is_lasting(self, record: MemoryRecord) -> bool:
         return not self._router[record.tier].volatile

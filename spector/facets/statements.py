@@ -14,7 +14,6 @@ from spector.knowledge import (
 )
 from spector.knowledge.reading import (
     Reading,
-    is_user_said,
     plan_reading,
     read_text,
     statement_of,
@@ -24,7 +23,7 @@ from spector.language.frames import Statement
 from spector.layout import Category
 from spector.process import verb
 from spector.providers import Fact, embedded
-from spector.records import FactRecord, MemoryRecord, ReadReport
+from spector.records import FactRecord, MemoryRecord, ReadReport, is_user_said
 from spector.write import Memories, Prepared
 
 __all__ = ["FACT_GROWTH", "Statements", "registered"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from collections import deque
@@ -13,7 +12,6 @@ __all__ = ["Callback", "LayerCallbacks", "Watchers"]
 
 #: called with the name of a layer, and the record that it got or the id that it lost
 Callback = Callable[[str, Any], None]
-_log = logging.getLogger("spector.layers")
 
 
 class Watchers:
@@ -92,6 +90,13 @@ class LayerCallbacks:
                         try:
                             call(layer, what)
                         except Exception:
-                            _log.exception("a callback of layer %s failed", layer)
+                            _note_failure(layer)
             finally:
                 self._delivering.release()
+
+
+def _note_failure(layer: str) -> None:
+    """Log the error that is being handled."""
+    import logging  # slow to load, and hardly ever needed
+
+    logging.getLogger("spector.layers").exception("a callback of layer %s failed", layer)

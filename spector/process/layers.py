@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +10,6 @@ from spector.process.resources import elsewhere
 
 __all__ = ["ForeignLayers"]
 
-_log = logging.getLogger("spector.layers")
 
 
 class ForeignLayers:
@@ -52,7 +50,9 @@ class ForeignLayers:
             try:
                 yield name, elsewhere(ask, layer)
             except Exception:
-                _log.exception("layer %s failed", name)
+                import logging  # slow to load, and hardly ever needed
+
+                logging.getLogger("spector.layers").exception("layer %s failed", name)
 
 
 def _activations(found: Iterable[Any], threshold: float) -> list[tuple[int, float]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from spector.process.resources import managed
@@ -15,7 +14,6 @@ __all__ = ["SNIPPET", "Operation", "Operations"]
 SNIPPET = 200
 
 
-@dataclass(slots=True)
 class Operation:
     """One thing that the engine did; what it was given and what came of it, without texts.
 
@@ -27,17 +25,25 @@ class Operation:
         details: further keys of the line, such as ``intent``.
     """
 
-    op: str
-    input: dict[str, Any] = field(default_factory=dict)
-    output: dict[str, Any] = field(default_factory=dict)
-    model: str | None = None
-    success: bool = True
-    fallback: bool = False
-    latency_ms: float = 0.0
-    #: when it was noted, by the clock of the memory
-    at_ms: int = 0
-    texts: dict[str, str] = field(default_factory=dict)
-    details: dict[str, Any] = field(default_factory=dict)
+    __slots__ = (
+        "at_ms", "details", "fallback", "input", "latency_ms", "model", "op", "output", "success",
+        "texts",
+    )
+
+    # no dataclass: that would load ``inspect`` with the package
+    def __init__(
+        self, op: str, *, input: dict[str, Any] | None = None,
+        output: dict[str, Any] | None = None, model: str | None = None, success: bool = True,
+        fallback: bool = False, latency_ms: float = 0.0, texts: dict[str, str] | None = None,
+    ) -> None:
+        self.op, self.model, self.success, self.fallback = op, model, success, fallback
+        self.input = {} if input is None else input
+        self.output = {} if output is None else output
+        self.texts = {} if texts is None else texts
+        self.details: dict[str, Any] = {}
+        self.latency_ms = latency_ms
+        #: when it was noted, by the clock of the memory
+        self.at_ms = 0
 
     def given(self, text: str | None, **scopes: Any) -> None:
         """Note the input: how long a text is, and in which scopes it was given."""

@@ -204,6 +204,11 @@ def source_of_role(role: str | None) -> str:
     return _SOURCES.get(role, "system")
 
 
+def is_user_said(role: str | None) -> bool:
+    """Whether a message of a role is what a user said; no role means so."""
+    return source_of_role(role) == "user_message"
+
+
 class Described:
     """What a record says of its memory beside words, times, scopes and strengths."""
 

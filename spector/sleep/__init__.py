@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from spector.sleep.condensing import Condenser
+from spector.sleep.condensing import Condenser, Tools
 from spector.sleep.daemon import ReflectDaemon, WriteSignal
-from spector.sleep.night import Tools
 from spector.sleep.sleeper import Sleeper
 from spector.sleep.worker import ConceptWorker
 

@@ -1,17 +1,20 @@
-"""One text of several memories by a model, if there is one that is asked for it."""
+"""What a night works with: parts of the write path, and a model that condenses texts."""
 
 from __future__ import annotations
 
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from spector.errors import LLMError
-from spector.providers import ChatModel, Summarizer, estimated_tokens
+from spector.providers import ChatModel, FactExtractor, Summarizer, estimated_tokens
+from spector.search import Neighbours
+from spector.write import ConceptRun, Promotion
 
-__all__ = ["Condenser"]
+__all__ = ["Condenser", "Tools"]
 
 _log = logging.getLogger("spector.sleep")
 #: of a text that a summarizer is shown
@@ -98,3 +101,24 @@ def _fitting(texts: Sequence[str], most: int) -> str:
         texts = texts[max(1, len(texts) // 8) :]
         shown = json.dumps(list(texts), ensure_ascii=False)
     return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Parts of the write path that do a step's work in commits of their own."""
+
+    #: concepts that the first memories after an id name, as a plan
+    concepts_after: Callable[[int, int], ConceptRun]
+    #: patterns that may become concepts
+    promotions: Callable[[], Iterator[Promotion]]
+    neighbours: Neighbours
+    #: whether a text gets a vector by itself
+    embeds: bool = True
+    #: condenses texts, if there is a model that does
+    condenser: Condenser = field(default_factory=Condenser)
+    #: reads statements instead of the rules, if the caller gave one
+    fact_extractor: FactExtractor | None = None
+    #: makes room for other calls, between two pieces of work
+    breathe: Callable[[], object] = int
+    #: drops the tags of sessions that are too old; how many
+    drop_expired_tags: Callable[[], int] = int

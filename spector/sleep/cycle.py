@@ -12,7 +12,8 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
-from spector.sleep.night import DAY_MS, RETIRED, Night, Tools, breathe, without_ids
+from spector.sleep.condensing import Tools
+from spector.sleep.night import DAY_MS, RETIRED, Night, breathe, without_ids
 from spector.sleep.state import SleepState
 from spector.sleep.steps import STEPS
 from spector.write import Unit, UnitWriter

@@ -17,14 +17,14 @@ from spector.config import Config, SleepConfig
 from spector.kernel.contract import Curve, retained
 from spector.language.worth import content_density, extract_of
 from spector.layout import Category, Flag
-from spector.providers import Fact, FactExtractor, LLMFactExtractor, estimated_tokens
-from spector.search import NO_END, Neighbours, Strengths, Surveyor, Words
-from spector.sleep.condensing import Condenser
+from spector.providers import Fact, LLMFactExtractor, estimated_tokens
+from spector.search import NO_END, Strengths, Surveyor, Words
+from spector.sleep.condensing import Tools
 from spector.sleep.state import ERASED, TIERS, SleepState, before_step, compact
-from spector.write import ConceptRun, Promotion, Unit, differences, unpacked_rows
+from spector.write import Unit, differences, unpacked_rows
 
 __all__ = [
-    "DAY_MS", "ERASED", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows", "Tools",
+    "DAY_MS", "ERASED", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows",
     "Units", "batches", "breathe", "has_flag", "mark_of", "texts_of", "without_ids",
 ]
 
@@ -44,27 +44,6 @@ _OUT: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXIL
 RETIRED: Final = "retired"
 REHEARSED: Final = "rehearsed"
 _TIER_NAMES: Final = {code: name for name, code in TIERS.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Parts of the write path that do a step's work in commits of their own."""
-
-    #: concepts that the first memories after an id name, as a plan
-    concepts_after: Callable[[int, int], ConceptRun]
-    #: patterns that may become concepts
-    promotions: Callable[[], Iterator[Promotion]]
-    neighbours: Neighbours
-    #: whether a text gets a vector by itself
-    embeds: bool = True
-    #: condenses texts, if there is a model that does
-    condenser: Condenser = field(default_factory=Condenser)
-    #: reads statements instead of the rules, if the caller gave one
-    fact_extractor: FactExtractor | None = None
-    #: makes room for other calls, between two pieces of work
-    breathe: Callable[[], object] = int
-    #: drops the tags of sessions that are too old; how many
-    drop_expired_tags: Callable[[], int] = int
 
 
 @dataclass(slots=True)

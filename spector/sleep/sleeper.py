@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from spector.arguments import (
     parse_callback,
@@ -22,20 +22,23 @@ from spector.config import Config
 from spector.process import Calls, Operation, Operations, Pace, verb
 from spector.records import CompactionReport, ReflectReport
 from spector.search import Surveyor
-from spector.sleep.cycle import LAST, Cycle, Progress, begin, named_steps, note_of
+from spector.sleep.condensing import Tools
 from spector.sleep.maintenance import reflect_once
-from spector.sleep.night import Tools
-from spector.sleep.retelling import retold
 from spector.sleep.state import SleepState
 from spector.sleep.undo import undo
 from spector.tiers import TierRouter
 from spector.upkeep import seal_finished
 from spector.write import UnitWriter
 
+if TYPE_CHECKING:
+    from spector.sleep.cycle import Progress
+
 __all__ = ["Sleeper"]
 
 #: the step that a new cycle finishes for one that was given up, at its own time
 _DECAY: Final = "decay"
+#: `reflect` of this step alone is upkeep of the files
+_UPKEEP: Final = ("upkeep",)
 
 
 class CycleTurn(Protocol):
@@ -111,7 +114,7 @@ class Sleeper:
         if max_llm_calls is not None:
             calls = parse_integer(max_llm_calls, "max_llm_calls", 0)
         self._ensure(write=not dry_run)
-        if named == (LAST,) and not dry_run:
+        if named == _UPKEEP and not dry_run:
             return self.upkeep()
         with self._turn, self._operations.noting("reflect") as operation:
             self._interrupted = False
@@ -139,6 +142,9 @@ class Sleeper:
         self, named: tuple[str, ...] | None, *, dry_run: bool, seconds: float, calls: int,
         progress: Progress | None,
     ) -> ReflectReport:
+        # what a night does is loaded by the first one: it takes a fifth of all that is opened
+        from spector.sleep.cycle import Cycle, begin, named_steps, note_of
+
         now_ms, state = self._clock.now_ms(), self._state()
         names = named_steps(self._config, named)
         ends = time.monotonic() + seconds if seconds else None
@@ -181,6 +187,8 @@ class Sleeper:
     @verb
     def reflect_undo(self, cycle: int) -> ReflectReport:
         """Undo a cycle; see ``Memory.reflect_undo``."""
+        from spector.sleep.retelling import retold
+
         number = parse_cycle(cycle)
         self._ensure(write=True)
         with self._turn:

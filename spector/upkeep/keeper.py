@@ -26,7 +26,6 @@ from spector.records import (
     Purged,
     UserSummary,
 )
-from spector.store.backup import copy_store
 from spector.store.catalog import Scope, SqlFilter, Way
 from spector.store.core import Store
 from spector.store.erasure import Needles, due_of
@@ -148,6 +147,8 @@ class Keeper:
 
     def backup(self, dest: Any, *, force: Any, progress: Progress | None) -> BackupReport:
         """Copy the durable store; see ``Memory.backup``."""
+        from spector.store.backup import copy_store
+
         return copy_store(
             self._router.durable_store(), parse_directory(dest, "dest"),
             taken_ms=self._clock.now_ms(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from spector.layout import HEADER_BYTES
 from spector.providers import Embedder, embedded, resolve
 from spector.records import Loss
 from spector.store.files import DiskFiles
-from spector.store.repair import Identity, RecoveredCatalog, partitions_in, read_partition
 from spector.store.words import stored_words
+
+if TYPE_CHECKING:
+    from spector.store.repair import Identity, RecoveredCatalog
 
 __all__ = ["SourceModel", "source_model"]
 
@@ -150,6 +152,8 @@ def _samples(
 
     The vector is of the words without the speaker's name, or, in older stores, of the text.
     """
+    from spector.store.repair import partitions_in, read_partition
+
     for name in partitions_in(files) if recovered.contents else ():
         try:
             found = read_partition(files, name, uuid=identity.uuid, dim=identity.dim, slots=None)

@@ -6,7 +6,6 @@ from spector.knowledge.reading.given import statement_of, statements_of
 from spector.knowledge.reading.texts import (
     Reading,
     ToName,
-    is_user_said,
     names_in,
     plan_reading,
     read_statements,
@@ -16,6 +15,6 @@ from spector.knowledge.reading.texts import (
 )
 
 __all__ = [
-    "Reading", "ToName", "is_user_said", "names_in", "plan_reading", "read_statements",
+    "Reading", "ToName", "names_in", "plan_reading", "read_statements",
     "read_text", "statement_of", "statement_of_fact", "statements_of", "with_names",
 ]

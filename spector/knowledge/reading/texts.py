@@ -33,10 +33,10 @@ from spector.language.entities import (
 )
 from spector.language.frames import Statement, compare, extract, normal_value
 from spector.language.words import folded
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, is_user_said
 
 __all__ = [
-    "Reading", "Stated", "ToName", "is_user_said", "names_in", "plan_reading", "read_statements",
+    "Reading", "Stated", "ToName", "names_in", "plan_reading", "read_statements",
     "read_text",
     "statement_of_fact", "with_names",
 ]
@@ -47,7 +47,6 @@ MOST_ENTITIES: Final = 8
 DENIED: Final = "not_"
 #: before the predicate of a state that is over: "formerly lives in"
 FORMER: Final = "formerly_"
-_USER_ROLES: Final = (None, "user")
 _AGENT_ROLES: Final = ("assistant", "agent", "ai")
 
 
@@ -100,11 +99,6 @@ def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading
         for one in (each.statement for each in reading.facts)
     )  # fmt: skip
     return replace(reading, facts=facts)
-
-
-def is_user_said(role: str | None) -> bool:
-    """Whether a message of a role is what a user said; no role means so."""
-    return role in _USER_ROLES
 
 
 def read_text(

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import RESERVED, Query, lengths
-from spector.kernel.reference import score_terms
 from spector.language.words import wording_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.records import Details, Explanation, Hit, MemoryRecord, complete
@@ -140,6 +139,8 @@ def explain(
     image: Bytes, fused: float, similarity: float, evidence: Mapping[str, float], query: Query
 ) -> Explanation:
     """The terms of one score, those of the kernel computed by the reference formula."""
+    from spector.kernel.reference import score_terms  # most recalls are not explained
+
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     values = score_terms(header, np.array([similarity], dtype=np.float32), query)
     profile = query.profile

@@ -11,7 +11,6 @@ import numpy as np
 from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, encode
 from spector.knowledge.reading import (
     Reading,
-    is_user_said,
     plan_reading,
     read_statements,
     statements_of,
@@ -19,7 +18,7 @@ from spector.knowledge.reading import (
 )
 from spector.language.words import folded
 from spector.layout import Category, Flag, TierCode
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, is_user_said
 from spector.sleep.night import Night, Units, breathe, has_flag
 from spector.sleep.steps.concepts import ageing, grounding, naming, patterns, rhythm
 from spector.sleep.steps.runs import lessons

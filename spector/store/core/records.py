@@ -274,7 +274,17 @@ _ROW_FIELDS = (
     "id", "text", "tags", "metadata", "recorded_ms", "valid_from_ms", "valid_until_ms",
     "session_id", "agent_id", "user_id", "role", "source", "parents",
 )
-_FLAGS = [Flag(value) for value in range(2048)]
+
+
+class _Flags(dict[int, Flag]):
+    """Flags by their number, made when they are met: all 2,048 take as long as to open a store."""
+
+    def __missing__(self, value: int) -> Flag:
+        made = self[value] = Flag(value)
+        return made
+
+
+_FLAGS = _Flags()
 _CATEGORIES = {int(member): member for member in Category}
 _MODALITIES = {int(member): member for member in Modality}
 

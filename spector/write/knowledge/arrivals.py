@@ -9,8 +9,7 @@ from typing import Any
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.knowledge import Changes, KnowledgeReader, layer_of
 from spector.knowledge.exchange import Arrival, Arrivals, Knowledge, MetError, Place
-from spector.knowledge.reading import is_user_said
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, is_user_said
 from spector.store.core import Transaction
 from spector.store.payloads import Connection, entry_at, is_marked, make_tables
 from spector.write.context import WriteContext
