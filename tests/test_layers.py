@@ -48,6 +48,7 @@ MAY_TOUCH_FILES = {
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",
     "spector/providers/": "reads its own data files and the model",
     "spector/language/tables/files.py": "reads the word tables of the languages",
+    "spector/config/languages.py": "lists the folders of languages",
     "spector/kernel/jit/compile.py": "reads the sources that compiled code was made from",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
+from spector.config.languages import language_folders
 from spector.config.sections import (
     Count,
     Factor,
@@ -26,7 +27,8 @@ LLM_TASKS: Final = (
     "formation", "synthesis", "relations", "consolidation", "summaries", "abstraction",
 )
 _Boost: TypeAlias = tuple[Factor, ...]
-_Languages: TypeAlias = Annotated[tuple[str, ...], Words(("en", "tr"), least=1)]
+_THERE: Final = tuple(language_folders())
+_Languages: TypeAlias = Annotated[tuple[str, ...], Words(_THERE, least=1)]
 _Tasks: TypeAlias = Annotated[tuple[str, ...], Words(LLM_TASKS)]
 
 
@@ -124,8 +126,8 @@ class ObserveConfig(Section):
     tag_ttl_s: Positive = 14_400
     #: factor of the stability of what is captured
     capture_factor: Growth = 1.3
-    #: languages whose rules are applied
-    language: _Languages = ("en", "tr")
+    #: languages whose rules are applied: ("en", "tr") and those that SPECTOR_LANGUAGES brings
+    language: _Languages = _THERE
 
     def _check(self) -> None:
         self._ordered("min_chars", "max_chars")

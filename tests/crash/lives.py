@@ -20,7 +20,15 @@ import spector
 from spector.clock import ManualClock
 from spector.layout import FORMAT_VERSION
 from spector.store.core import transaction
-from tests.crash.observing import MERGING, Alike, alike, merges, observations
+from tests.crash.observing import (
+    KEEPING,
+    MERGING,
+    Alike,
+    alike,
+    endings,
+    merges,
+    observations,
+)
 from tests.crash.prepared import (
     AFTER,
     BEFORE,
@@ -401,6 +409,15 @@ def _merge(scene: Scene) -> None:
         scene.did(name)
 
 
+def _end(scene: Scene) -> None:
+    """Flashbulbs, plans, quarantine, and what is retired, moved, reinstated, promoted, erased."""
+    memory = _opened_to_know(scene.folder, scene.durability, config=KEEPING)
+    scene.begin()
+    for name, do in endings(memory):
+        do()
+        scene.did(name)
+
+
 def _opened_to_know(
     folder: str, durability: str = "strict", embedder: Any = None, config: Any = TINY
 ) -> spector.Memory:
@@ -415,6 +432,10 @@ def _opened_to_know(
 def _knowing(folder: str) -> None:
     """A store with a model and without any memory."""
     _opened_to_know(folder).close()
+
+
+def _keeping(folder: str) -> None:
+    _opened_to_know(folder, config=KEEPING).close()
 
 
 def _merging(folder: str) -> None:
@@ -470,6 +491,7 @@ KNOWING: dict[str, Life] = {
     "know": Life(_know, _knowing),
     "observe": Life(_observe, _knowing),
     "merge": Life(_merge, _merging, vector=alike),
+    "end": Life(_end, _keeping),
 }
 LIVES: dict[str, Life] = {
     "create": Life(_create),

@@ -31,6 +31,8 @@ from tests.crash.workload import TINY, warm_up
 from tests.knowing import known_rows
 
 KILLED = -9
+#: flags of memories that no recall shows
+_AT_REST = frozenset(("dormant", "quarantined"))
 #: id -> everything a user can see of that memory; None when there is no store
 State = dict[str, dict[str, Any]] | None
 
@@ -233,7 +235,8 @@ def usable(
     if len(memory) != len(seen):
         wrong.append(f"len is {len(memory)}, but {len(seen)} can be iterated")
     wrong += [f"forgotten {i} is still there" for i in ids - seen.keys() if int(i) in memory]
-    for each in list(seen.values())[:: max(1, len(seen) - 1)]:
+    active = [each for each in seen.values() if not _AT_REST & set(each.get("flags", ()))]
+    for each in active[:: max(1, len(active) - 1)]:
         wrong += _recalled(stage, memory, each["id"], each["text"])
     text = "sequel version 0"
     try:
@@ -285,12 +288,16 @@ def kills(
     names: list[str] | None = None, durability: str = "strict", start: int = 1, step: int = 1,
     torn: bool = True,
 ) -> dict[str, Any]:
-    """Kill each life at call ``start``, ``start + step``, ... and, ``torn``, within its writes."""
+    """Kill each life at call ``start``, ``start + step``, ... and, ``torn``, within its writes.
+
+    Things that were never killed in the middle are counted by ``unseen``.
+    """
     warm_up()
     wrong: dict[str, list[str]] = {}
     points: dict[str, int] = {}
+    unseen: dict[str, list[int]] = {}
     for name in names or LIVES:
-        points[name] = 0
+        points[name], within = 0, set()
         with staged(name, durability) as stage:
             for action, classes in ((KILL, CHANGING), (TORN, WRITE))[: 1 + torn]:
                 n, code = start, KILLED
@@ -302,8 +309,10 @@ def kills(
                         wrong[f"{name} {durability} {'torn' if action == TORN else 'at'} {n}"] = (
                             found)
                     points[name] += code == KILLED
+                    within.add(len(told))
                     n += step
-    return {"points": points, "wrong": wrong}
+            unseen[name] = sorted(set(range(len(stage.states) - 1)) - within)
+    return {"points": points, "wrong": wrong, "unseen": unseen}
 
 
 # -- recovery killed, too -------------------------------------------------------------------------

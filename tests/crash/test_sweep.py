@@ -28,7 +28,7 @@ def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[
     found: dict[str, Any] = in_shimmed_process(
         "tests.crash.sweep:kills", durability=durability, **kwargs
     )
-    points, wrong = found["points"], found["wrong"]
+    points, wrong, unseen = found["points"], found["wrong"], found["unseen"]
     lost = sum(any("missing" in line for line in lines) for lines in wrong.values())
     proof(
         "T1", kill_points=sum(points.values()), workloads=len(points), lost_acknowledged=lost,
@@ -37,6 +37,8 @@ def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[
     if row:
         proof(row, kill_points=sum(points.values()), half_visible=len(wrong), seeds=str(seed(3)))
     assert wrong == {}
+    if row and kwargs.get("step", 1) == 1:  # then each thing that is done was killed in its middle
+        assert not any(unseen.values()), unseen
     return points
 
 
@@ -65,13 +67,17 @@ def test_kill_at_a_few_calls_that_change_knowledge_leaves_old_or_new(proof: Proo
     assert points["know"] > 0
 
 
-@pytest.mark.slow
-def test_kill_at_a_few_calls_of_observing_leaves_old_or_new(proof: Proof) -> None:
+@pytest.mark.parametrize(
+    ("lives", "step"),
+    [(["observe"], 600), pytest.param(["observe", "merge", "end"], 100, marks=pytest.mark.slow)],
+)
+def test_kill_at_a_few_calls_of_observing_leaves_old_or_new(
+    proof: Proof, lives: list[str], step: int
+) -> None:
     """What is observed is there with its facts, ties and strengths, or not at all."""
-    step = 8 * STRIDE
     points = _kills(
-        proof, "strict", "observing", names=["observe", "merge"],
-        start=_first(step) % 100 + 1, step=step, torn=False,
+        proof, "strict", "observing", names=lives, start=_first(step) % 100 + 1, step=step,
+        torn=False,
     )
     assert min(points.values()) > 0, points
 

@@ -8,6 +8,7 @@ each fault is planted in a copy.
 from __future__ import annotations
 
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,9 @@ def test_every_language_has_every_part_with_its_sources() -> None:
         for part in _PARTS_OF_A_LANGUAGE:
             table = table_of(language, part)
             assert table.sources
+            written = tomllib.loads((FOLDER / language / f"{part}.toml").read_text("utf-8"))
+            assert set(written["words"]) == PARTS[part].words
+            assert set(written["patterns"]) == PARTS[part].patterns
             assert all("(" in each for each in table.sources)
     assert table_of("any", "signs").words["joy"]
 
@@ -42,7 +46,7 @@ def test_every_language_has_every_part_with_its_sources() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("joy = ", "jjoy = ", "lacks words.joy"),
+        ("joy = ", "jjoy = ", "words.jjoy is not known"),
         ("[patterns]", "[patterns]\nextra = []", "patterns.extra is not known"),
         ("[words]", "[words]\nextra = ''", "words.extra is not known"),
         ("urgent = [", "urgent = ['(', ", "not valid: ("),
@@ -66,6 +70,18 @@ def test_a_wrong_file_is_refused_with_its_name_and_the_fault(
     with pytest.raises(TableError, match=r"^xx/emotion\.toml") as caught:
         read_table(path)
     assert said in str(caught.value)
+
+
+def test_a_list_that_is_left_out_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "xx" / "emotion.toml"
+    path.parent.mkdir()
+    about = '[about]\nsources = [{ name = "here", licence = "CC0-1.0" }]\n'
+    path.write_text(about + '[words]\njoy = "glad"\n', encoding="utf-8")
+    table = read_table(path)
+    assert table.words["joy"] == ("glad",)
+    assert set(table.words) == PARTS["emotion"].words
+    assert table.words["anger"] == ()
+    assert dict(table.patterns) == {"urgent": (), "negated": ()}
 
 
 def test_a_missing_file_and_an_unknown_part_are_named(tmp_path: Path) -> None:

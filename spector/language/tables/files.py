@@ -7,27 +7,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from spector.config import language_folders
 from spector.language.tables.schema import PARTS, Table, TableError, checked
 
 __all__ = ["FOLDER", "languages", "read_table", "table_of"]
 
-#: a folder for each language, named by its code
+#: a folder for each language that ships, named by its code
 FOLDER: Final = Path(__file__).parent / "data"
-#: asked first, and taken for a text that no language claims
-_FIRST: Final = "en"
 
 
-@lru_cache(maxsize=1)
 def languages() -> tuple[str, ...]:
     """Codes of the languages that have a folder; English first, the others by name."""
-    found = sorted(each.name for each in FOLDER.iterdir() if (each / "language.toml").is_file())
-    return (_FIRST, *(each for each in found if each != _FIRST))
+    return tuple(language_folders())
 
 
 @lru_cache(maxsize=64)
 def table_of(language: str, part: str) -> Table:
     """The table of a part in a language; read and checked once."""
-    return read_table(FOLDER / language / f"{part}.toml")
+    folder = language_folders().get(language, FOLDER / language)
+    return read_table(folder / f"{part}.toml")
 
 
 def read_table(path: Path) -> Table:

@@ -16,7 +16,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Names that the files of a part have: lists of words, and lists of patterns."""
+    """Names that the files of a part may have: lists of words, and lists of patterns."""
 
     words: frozenset[str]
     patterns: frozenset[str]
@@ -89,12 +89,11 @@ def _section(
     section = found.get(name, {})
     if not isinstance(section, dict):
         raise TableError(f"{where} {name} must be a section; write [{name}]")
-    for missing in sorted(wanted - set(section)):
-        raise TableError(f"{where} lacks {name}.{missing}; add it, empty if there is nothing")
     for unknown in sorted(set(section) - wanted):
         known = ", ".join(sorted(wanted))
         raise TableError(f"{where} {name}.{unknown} is not known; known: {known}")
-    return section
+    empty: Any = "" if name == "words" else []
+    return {each: section.get(each, empty) for each in sorted(wanted)}
 
 
 def _entries(value: object, where: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ are, so its words are read one by one (``words``).
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -40,6 +41,8 @@ __all__ = ["Needles", "foreign_files", "verify"]
 #: once in 4 GiB of random ones
 LEAST_GIVEN_BYTES: Final = 4
 _BLOCK_BYTES: Final = 1 << 20
+#: a day or several, as notes name them
+_IS_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d(?:/\d{4}-\d\d-\d\d)?")
 #: SQLite's lock table has page numbers and no content. Nothing else may open it, because closing it
 #: would drop SQLite's own locks
 _LOCK_TABLE: Final = f"{CATALOG_NAME}-shm"
@@ -111,6 +114,9 @@ class Needles:
                 if type(value) is bytes:
                     self.add("attachment", value, owner)
             for word in words_of_row(table, row):
+                if _IS_DAY.fullmatch(word):  # of a note; any line of a log may have it
+                    self.too_short += 1
+                    continue
                 for form in dict.fromkeys((word, escape_json(word))):
                     self.add("knowledge", form.encode(), owner)
 
