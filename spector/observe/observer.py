@@ -27,6 +27,7 @@ from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit, facts
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.relating import causal_edges, followed
+from spector.observe.resolving import days_named
 from spector.records import MemoryRecord, ObservedUnit, ObserveResult
 from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
 
@@ -128,7 +129,9 @@ class Observer:
             )
             analysis = self._analyst.read(
                 message, now_ms, referents=before, force=options.force, single_valued=single,
-                is_echo=session is not None and session.echoes(message.text),
+                is_echo=session is not None and session.echoes(message.text) and session.echoes(
+                    message.text, days_named(message, now_ms, self._config.observe)
+                ),
             )
             if session is not None:
                 known[id(session)] = analysis.referents

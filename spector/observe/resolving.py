@@ -9,17 +9,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from spector.config import ObserveConfig
 from spector.knowledge.reading import Reading, ToName
-from spector.language.formation import Referents, in_place_of
+from spector.language.formation import Referents, form, in_place_of
 from spector.language.frames import Statement
 from spector.language.observing import parts_of
 from spector.language.statements import USERS
+from spector.language.tables import in_languages
 from spector.language.words import plain
 from spector.observe.messages import Message
 from spector.records import Reference
 
 __all__ = [
     "after_turn",
+    "days_named",
     "is_reply",
     "moved_back",
     "resolved",
@@ -42,6 +45,17 @@ def to_name(text: str, message: Message) -> ToName:
     if speaker is not None and (plain(speaker) in USERS or speaker == message.role):
         speaker = None
     return ToName(text, message.role, speaker)
+
+
+def days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:
+    """The days that a message names, as notes have them."""
+    formed = in_languages(config.language, lambda: form(
+        message.text, referents=Referents(), now_ms=event_ms, timezone=message.zone,
+        annotate=True, reference_precision=config.reference_precision,
+        foresight_days=config.foresight_days, speaker=message.speaker,
+    ))  # fmt: skip
+    notes = (note for each in formed for note in each.notes)
+    return frozenset(str(note.value) for note in notes if note.kind == "date")
 
 
 def speaker_key(message: Message) -> str:

@@ -63,8 +63,8 @@ class Echoes:
         """Whether a text only repeats what was quoted: as a block, by its words, or by sentences.
 
         Args:
-            dates: the dates that the text names; with others than those of the quoted memory it is
-                another text. None does not compare them.
+            dates: the dates that the text names; where one of the quoted memory is missing, it is
+                another text ("tomorrow" a day later). None does not compare them.
         """
         if not self._known:
             return False
@@ -87,7 +87,7 @@ class Echoes:
         found = self._known.get(key)
         if found is None:
             return False
-        return not dates or not found[1] or found[1] == frozenset(dates)
+        return not dates or found[1] <= frozenset(dates)
 
 
 def _key(text: str) -> _Words:
