@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.language.frames.chat import changed_in_chat
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
 from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
@@ -32,6 +33,7 @@ __all__ = [
     "Statement",
     "Tense",
     "Verdict",
+    "changed_in_chat",
     "compare",
     "denial_in",
     "extract",

@@ -16,6 +16,7 @@ from spector.language.frames import (
     Replacement,
     Statement,
     Verdict,
+    changed_in_chat,
     replacement,
     tension,
     verdicts,
@@ -126,6 +127,8 @@ def _by_wording(
             old.said, new.said, many=_may_be_many(old, new),
             likeness=like if like >= likeness else 0.0,
         )
+        if found is None and (sure := changed_in_chat(old.said, new.said)):
+            found = Replacement("said", sure, (0, len(old.said)), single=True)
         if found is not None:
             out[at] = found
     alone = [at for at, each in out.items() if each.single]

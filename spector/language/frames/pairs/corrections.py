@@ -182,8 +182,8 @@ def _is_changed(before: Line, known: Values, clauses: Sequence[Line], new: str) 
     about = _about(clauses, {kind: given[kind]})
     owner = _owner(before, known[kind])
     found = met(owner, about)
-    if kind in owner:
-        found = met(owner, frozenset((kind,)) & about) and owner
+    if kind in owner and not (owner - found and about - met(about, owner)):
+        found = met(owner, frozenset((kind,)) & about) and owner  # "so that's three cats"
     if not found or (found != owner and kind not in _OF_ONE):
         return False
     nouns = [next(each for each in one.groups() if each) for one in _CHANGED.finditer(new)]

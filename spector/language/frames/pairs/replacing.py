@@ -70,6 +70,9 @@ _MADE: Final = frozenset(
 )
 _QUITS: Final = re.compile(r"\b(?:quit|stopped|gave up|given up|birakt\w+)\b")
 _QUIT_WORDS: Final = frozenset("quit stopped gave given up".split())
+#: begins with one who was before: "my old boss", "eski müdürüm"
+_FORMER: Final = re.compile(
+    r"\W*(?:(?:my|our|the) )?(?:old|former|ex|previous|last|eski|önceki|geçen)\b", re.IGNORECASE)
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc]")
 #: every way in which `_denials` counts, and every form that names what was before
 _DENIES: Final = re.compile(
@@ -109,6 +112,8 @@ def replacement(old: str, new: str, *, many: bool = False, likeness: float = 0.0
         many: both state something that may have several values, so a changed word is no proof.
         likeness: cosine of the two texts.
     """
+    if _FORMER.match(new):
+        return None
     best = _by_sentences(old, new, many, likeness)
     return best or _by_clauses(old, new, many, likeness)
 
