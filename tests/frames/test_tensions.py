@@ -33,6 +33,13 @@ def test_a_denial_of_what_was_told_is_seen_in_both_orders(one: str, other: str) 
     ("I completed a course on tax law in May.", "I've never completed a marathon."),
     ("I row on Sundays.", "I've never rowed with Deniz on a lake."),
     ("I downloaded Zotero for my citations.", "I've also downloaded a citation style for Zotero."),
+    # what one feels about a thing, or is going to do, is not done
+    ("I'm excited about the job offer from Harbour Media on May 20.",
+     "I've never accepted the job offer from Harbour Media."),
+    ("I'm gonna submit my cover letter to Deniz for review by April 14.",
+     "I've never submitted my cover letter to Deniz for review."),
+    ("I've deployed the blog to the old server with Ansible.",
+     "Can you clarify why I have never deployed the blog to the old server?"),
     ("", ""), ("I've never", "never"), ("I've never " + "x " * 9000, "I have x " * 3000),
 ])
 def test_wishes_and_other_topics_deny_nothing(one: str, other: str) -> None:

@@ -29,8 +29,6 @@ __all__ = ["Contradiction", "contradictions"]
 
 #: confidence that two messages cannot both be so, where neither says that it replaces the other
 _TENSION: Final = 0.8
-#: memories that a message denies at most
-_DENIED: Final = 2
 #: further content words of one sentence that a changed value may take along
 _MOST_WORDS: Final = 4
 #: where a clause of a sentence begins
@@ -98,14 +96,19 @@ def contradictions(
 def _denied(
     new: Incoming, living: Sequence[Candidate], known: Sequence[Contradiction]
 ) -> list[Contradiction]:
-    """What the new message denies though it replaces nothing, or denies it: the likeliest."""
+    """What the new message denies though it replaces nothing, or denies it: the likeliest.
+
+    A conflict that is there already is not told again: another memory contradicts the same one.
+    """
     found = {each.candidate.id for each in known}
     rest = [each for each in living if each.id not in found and _is_of_same(new, each)]
     shares = [(tension(each.said, new.said), each.id, each) for each in rest]
-    best = sorted(shares, key=lambda each: each[:2], reverse=True)[:_DENIED]
-    return [
-        Contradiction(old, "denial", _TENSION, "both say more") for share, _, old in best if share
-    ]
+    share, _, old = max(shares, key=lambda each: each[:2], default=(0.0, 0, None))
+    if old is None or not share or any(
+        tension(each.said, old.said) for each in rest if each is not old
+    ):
+        return []
+    return [Contradiction(old, "denial", _TENSION, "both say more")]
 
 
 def _is_of_same(new: Incoming, old: Candidate) -> bool:

@@ -36,7 +36,7 @@ _CORRECTS: Final = re.compile(
     r"^\W*(?:(?:oh|ah|hey|ok|well|so|and|but|honestly|btw|fyi|no|nope|wait|oops|ups|sorry|actually"
     r"|scratch that|my bad|i meant?|turns out|correction|pardon)\W+)+"
 )
-#: judge or measure, and name nobody
+#: judge or measure, and name no one
 _NO_NAMES: Final = re.compile(
     r"^(?:very|so|really|too|not|nice|great|good|bad|strict|kind|cool|awful|sick|away|late|here"
     r"|back|gone|happy"

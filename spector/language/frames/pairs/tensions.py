@@ -24,6 +24,15 @@ _LEAST, _HALF = 3, 0.5
 _SURE, _THIRD = 4, 0.34
 #: fewer are enough where the other tells the very verb that is denied, or every word of it
 _FEW, _ALL = 2, 1.0
+#: so much where the other does not tell the verb that is denied
+_MOST: Final = 0.7
+#: says how one feels about a thing, not that one did it
+_FEELS: Final = re.compile(
+    r"\b(?:excited|anxious|stressed|nervous|worried|happy|enjoying|waiting|struggling|interested"
+    r"|unsure|not sure|having (?:\w+ )?(?:trouble|issues|problems))\b"
+)
+#: asks about a denial, and denies nothing itself
+_DOUBTS: Final = re.compile(r"\b(?:clarify|contradiction|explain|says?|said|why)\b")
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"[.!?;\n]+(?:\s|$)")
 _SPLIT: Final = re.compile(
@@ -38,8 +47,8 @@ _NEVER: Final = re.compile(
 _OPEN: Final = re.compile(
     r"\b(?:want|would|wish|hope|plan(?:s|ned|ning)?|going to|will|should|could|can you"
     r"|how (?:do|can|should)|might|maybe|if|considering|thinking|set a goal|goal|aim\w*|need"
-    r"|trying to|always|prefer|start|schedul\w+|upcoming|guidance|deadline|help me|worried|looking"
-    r"|isterim|belki|istiyorum|planliyorum)\b|\?"
+    r"|gonna|to submit|trying to|always|prefer|start|schedul\w+|upcoming|guidance|deadline|help me"
+    r"|worried|looking|isterim|belki|istiyorum|planliyorum)\b|\?"
 )
 _ASKS: Final = re.compile(
     r"\b(?:(?:can|could|would) you|how (?:do|can|should|could)|what (?:are|should|can|else|if)"
@@ -119,6 +128,8 @@ def _denied(clause: _Clause, others: tuple[_Clause, ...]) -> float:
         return 0.0
     denied = analyse(clause[0][found.end() :]).content()
     about = frozenset(denied) - _COMMON
+    if _DOUBTS.search(clause[0][: found.start()]):
+        return 0.0
     best = 0.0
     for folded, content in others:
         shared = len(about & content)
@@ -126,7 +137,7 @@ def _denied(clause: _Clause, others: tuple[_Clause, ...]) -> float:
         is_same = (
             (shared >= _LEAST and share >= _HALF) or (shared >= _SURE and share >= _THIRD)
             or (shared >= _FEW and (share >= _ALL or (share >= _HALF and denied[0] in content)))
-        )
+        ) and (denied[0] in content or (share >= _MOST and not _FEELS.search(folded)))
         if is_same and _TOLD.search(folded) and not (_NEVER.search(folded) or _OPEN.search(folded)):
             best = max(best, share)
     return best
