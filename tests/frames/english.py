@@ -141,6 +141,8 @@ The report's deadline was moved to 12 May. -> report | deadline | 12 May
 The ticket costs 40 euros. -> ticket | price | 40 euros
 The meeting is on Friday. -> meeting | scheduled_for | Friday
 The office is in Rotterdam. -> office | located_in | Rotterdam
+Our office is located in Ghent. -> user's office | located_in | Ghent
+My shop is in New York. -> user's shop | located_in | New York
 The CEO of Acme is Dana Wu. -> Acme | ceo | Dana Wu
 Dana Wu is the CEO of Acme. -> Acme | ceo | Dana Wu
 The capital of Peru is Lima. -> Peru | capital | Lima
@@ -234,6 +236,7 @@ I've been teaching my kids chess. -> user | teaches | chess
 """
 
 STATES_NOTHING = """
+My degree is in Physics.
 Nobody works at Acme.
 Prices moved to Oslo.
 I drink far less coffee.

@@ -18,6 +18,11 @@ Mersin'de yaşamıyorum. -> user | not lives_in | Mersin
 Artık Mersin'de yaşamıyorum. -> user | not lives_in | Mersin
 Sivas şehrinde yaşıyorum. -> user | lives_in | Sivas
 Evim Sivas'ta. -> user | lives_in | Sivas
+Ofis Rize'de. -> Ofis | located_in | Rize
+Ofisimiz artık Rize'de. -> Ofisimiz | located_in | Rize
+Depo Ordu'da bulunuyor. -> Depo | located_in | Ordu
+Fabrika Van'da yer alıyor. -> Fabrika | located_in | Van
+Toplantı saat 15'te. -> Toplantı | scheduled_for | saat 15
 Kadıköy'de oturuyorum. -> user | lives_in | Kadıköy
 Oturduğum şehir Rize. -> user | lives_in | Rize
 Yaşadığım ilçe Bornova. -> user | lives_in | Bornova
@@ -144,6 +149,11 @@ Sanırım sunucunun portu 8443. -> sunucu | port | 8443
 """
 
 STATES_NOTHING = """
+Toplantı yarın saat 15'te.
+Annem Rize'de.
+Kitapta önemli bilgiler bulunuyor.
+Mia önemli bir yer aldı.
+Sınav saat 10'da.
 Ev için 12 milyon teklif aldık.
 Hiçbirimiz et yemeyiz.
 Ailem geliyor.

@@ -378,7 +378,8 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
         inside = () if phrase is None else words[phrase.first : phrase.end]
         if not inside or not all(word.capital for word in inside) or inside[0].text in MONTHS:
             return
-        if subject.owner and not is_person(words, subject):
+        head = words[subject.end - 1].text  # "my degree is in Physics" is no place
+        if subject.owner and not (is_person(words, subject) or head in words_of.BUILDINGS):
             return
     else:
         return

@@ -146,6 +146,12 @@ PRAISE: Final = frozenset(
     cute epic rad sick super stunning memorable unforgettable inspiring rewarding challenging
     difficult neat simple particular""".split()
 )
+#: things of someone's that stand at one place
+BUILDINGS: Final = frozenset(
+    """office offices shop store house flat apartment home company firm school studio clinic gym
+    warehouse factory bakery restaurant cafe hotel garage cabin farm cottage headquarters hq lab
+    laboratory workshop gallery practice plant branch""".split()
+)
 HEDGES: Final = frozenset(
     """maybe perhaps probably possibly supposedly apparently presumably likely seemingly allegedly
     might hopefully unsure""".split()

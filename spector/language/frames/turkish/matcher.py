@@ -34,12 +34,12 @@ _ANYWHERE: Final = frozenset(("tr:slot", "tr:has"))
 #: predicates of others than the speaker: what they did has too many wordings
 _OF_OTHERS: Final = frozenset(
     """lives_in works_as works_at likes prefers uses drinks eats plays speaks studies
-    has married_to born_in born_on grew_up_in supports""".split()
+    has married_to born_in born_on grew_up_in supports located_in""".split()
 )
 #: words of a name, and of how often something was done
 _NAMES: Final = 2
 _TIMES: Final = frozenset("kere kez defa sefer".split())
-_THINGS: Final = frozenset(("uses", "runs_on", "port", "works_at"))
+_THINGS: Final = frozenset(("uses", "runs_on", "port", "works_at", "located_in"))
 
 
 def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:

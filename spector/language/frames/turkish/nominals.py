@@ -71,6 +71,7 @@ def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
             slot_of(body, text)
             or _state(body, text, person)
             or reversed_slot(body, text)
+            or _placed(body, text)
         )
     if made is not None:
         made.changed |= changed
@@ -239,6 +240,37 @@ def _has(part: list[Noun], text: str) -> Draft | None:
     draft = _made(part, at, who, "has", trimmed(part, first, at + 1, stem, text), "tr:has")
     if draft is not None:
         draft.polarity, draft.object_span = polarity, (part[first].start, noun.end)
+    return draft
+
+
+def _placed(part: list[Noun], text: str) -> Draft | None:
+    """"Ofisimiz Leeds'te", "Toplantı saat 15'te": where a thing stands, or when it is."""
+    at = len(part) - 1
+    last = part[at]
+    if at < 1 or not last.suffix or strip_case(last.raw, last.suffix, "loc") is None:
+        return None
+    is_hour = last.kind == "number" and part[at - 1].text == "saat"
+    end = at - 1 if is_hour else at
+    thing = [noun for noun in part[:end] if noun.text not in tables.CHANGES]
+    if not 1 <= len(thing) <= 2 or any(
+        noun.suffix or noun.kind != "word" or noun.text in tables.NO_THINGS for noun in thing
+    ):
+        return None
+    head = thing[-1]
+    mine = head._replace(text=head.text[:-2], raw=head.raw[:-2])  # "ofisim" of "ofisimiz"
+    stem = unpossessed(head)[1] or (
+        unpossessed(mine)[1] if head.text.endswith(("miz", "muz")) else None) or head.text
+    if not is_hour and not (last.capital and plain(stem) in tables.BUILDINGS):
+        return None
+    owner = tables.KIN.get(head.text)
+    span = (thing[0].start, head.stop)
+    who = Subject(0, text[slice(*span)], span, end) if owner is None or len(thing) > 1 else (
+        Subject(1, owner, span, end))
+    predicate = "scheduled_for" if is_hour else "located_in"
+    draft = _made(part, at, who, predicate, last.raw, f"tr:{predicate}")
+    if draft is not None and is_hour:
+        draft.by_form, draft.object_span = True, (part[at - 1].start, last.end)
+        draft.object = text[slice(*draft.object_span)]
     return draft
 
 

@@ -42,6 +42,8 @@ ikamet-et eder     | ikamet  | lives_in     | loc    | place    |
 taşın taşınır      | -       | lives_in     | dat    | place    | changes past
 yerleş yerleşir    | -       | lives_in     | dat    | place    | changes past
 doğ doğar          | -       | born_in      | loc    | place    | past
+bulun bulunur      | -       | located_in   | loc    | name     | now
+al alır            | yer     | located_in   | loc    | name     | now
 büyü büyür         | -       | grew_up_in   | loc    | place    | past
 çalış çalışır      | -       | works_as     | olarak | role     |
 çalış çalışır      | -       | works_at     | loc    | org      |
@@ -204,6 +206,16 @@ PRONOUNS: Final = frozenset(
     seyi seyler her hersey herkes kimse biri birisi hicbiri hepsi bazilari hicbirimiz
     hepimiz ikimiz bazilarimiz cogumuz birimiz kendi kendim
     siz sen seni sizi beni bizi bana sana ne kim""".split()
+)
+#: what is no thing that has a place or an hour of its own
+NO_THINGS: Final = ADVERBS | PRONOUNS | frozenset(
+    """yarin pazartesi sali carsamba persembe cuma cumartesi pazar sabah ogle ogleden aksam gece
+    saat ders sinav randevu""".split()
+)
+#: things that stand at one place
+BUILDINGS: Final = frozenset(
+    """ofis depo magaza dukkan ev okul sirket fabrika merkez klinik restoran kafe otel firin market
+    sube atolye laboratuvar yazlik daire garaj ciftlik studyo galeri muayenehane""".split()
 )
 QUESTIONS: Final = frozenset(
     """mi mu misin musun miyim muyum misiniz musunuz miyiz muyuz midir mudur ne neden
