@@ -162,3 +162,23 @@ def test_dates_of_public_sets_reach_their_goals() -> None:
     for row in (8, 9):
         scores = ROWS[row]()
         assert sum(not each.reached for each in scores) <= 1  # precision is a point below
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "names"),
+    [
+        ("Tom and Mia are engaged. They live in Rome.", "They", {"Tom", "Mia"}),
+        ("I work at Siemens. They pay well.", "They", {"Siemens"}),
+        ("Mia ve Tom nişanlı. Onlar Roma'da yaşıyor.", "Onlar", {"Tom", "Mia"}),
+        ("They moved to Rome.", "They", set()),
+        ("Mia aradı. Bunu Roma'da aldı.", "Bunu", set()),
+    ],
+)
+def test_several_and_things_have_candidates_and_no_note(
+    text: str, word: str, names: set[str]
+) -> None:
+    """"They" may be a firm or people, "bunu" is a thing: no set measures which."""
+    turkish = not text.isascii() or word in ("Onlar", "Bunu")
+    (found,) = Referents().references(text, turkish=turkish)
+    assert (found.word, found.chosen) == (word, None)
+    assert {name for name, _ in found.candidates} == names

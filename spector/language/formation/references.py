@@ -10,7 +10,6 @@ from typing import Final
 from spector.language.entities import rule_mentions
 from spector.language.formation.persons import (
     Cluster,
-    Person,
     Turn,
     clusters,
     is_called,
@@ -27,10 +26,12 @@ from spector.records import Reference
 __all__ = ["Referents", "in_place_of", "is_pronoun"]
 
 _ENGLISH: Final = re.compile(
-    r"\b(he|him|his|himself|she|her|hers|herself|it|this)\b(?!['\u2019]?\w)", re.IGNORECASE
+    r"\b(he|him|his|himself|she|her|hers|herself|it|this|they|them|theirs?)\b(?!['\u2019]?\w)",
+    re.IGNORECASE,
 )
 _TURKISH: Final = re.compile(
-    r"\b(onu|onun|ona|ondan|onunla|onda|o|bunu|bunun|bu)\b(?!['\u2019])", re.IGNORECASE
+    r"\b(onu|onun|ona|ondan|onunla|onda|o|bunu|bunun|bu|onlar|onlar[\u0131i]n?|onlara)\b"
+    r"(?!['\u2019])", re.IGNORECASE,
 )
 _MEN: Final = frozenset("he him his himself".split())
 _WOMEN: Final = frozenset("she her hers herself".split())
@@ -95,13 +96,17 @@ class Referents:
             word, at = plain(match.group()), match.start()
             if text[match.end() :].lstrip(" ").startswith("["):
                 scored: tuple[tuple[str, float], ...] = ()  # the user says who is meant
+            elif word in _MANY:
+                scored = self._several(others, text, at)
+            elif word.startswith("bu"):
+                scored = self._things(text, at, is_bare=False)
             elif turkish:
                 scored = self._turkish(others, text, at)
             elif word in _MEN | _WOMEN:
                 fitting = [each for each in others if _fits(each, word) and _is_before(each, at)]
                 scored = tuple(likelihoods(fitting, self.turns, text, at, word))
             else:
-                scored = self._things(text, at, people, is_bare=word == "it")
+                scored = self._things(text, at, is_bare=word == "it")
             scored = scored[:_MOST_CANDIDATES]
             chosen = scored[0][0] if scored and scored[0][1] >= least else None
             found.append(Reference(match.group(), at, scored, chosen))
@@ -148,9 +153,16 @@ class Referents:
         near.sort(key=lambda each: min((back, -person.start) for back, person in each.places))
         return tuple((each.name, _LATEST if n == 0 else _OTHER) for n, each in enumerate(near))
 
-    def _things(
-        self, text: str, at: int, people: Sequence[Person], *, is_bare: bool
+    def _several(
+        self, others: Sequence[Cluster], text: str, at: int
     ) -> tuple[tuple[str, float], ...]:
+        """An organization, or the people named last: which of them, no set measures."""
+        things = self._things(text, at, is_bare=False)
+        near = [each for each in others if each.places and _is_before(each, at)]
+        near.sort(key=lambda each: min((back, -person.start) for back, person in each.places))
+        return (*((each.name, _OTHER) for each in near), *((name, _OTHER) for name, _ in things))
+
+    def _things(self, text: str, at: int, *, is_bare: bool) -> tuple[tuple[str, float], ...]:
         """The things named last. No set measures these, so none is ever sure."""
         names: list[str] = []
         parts = (text[:at], *(turn.text for turn in reversed(self.turns[-2:])))
@@ -158,7 +170,6 @@ class Referents:
             for each in reversed(rule_mentions(part)):
                 if each.type not in ("person", "user", "agent") and each.name not in names:
                     names.append(each.name)
-        del people
         best = _LATEST if is_bare else _LATEST - 0.1
         return tuple((name, best if n == 0 else _OTHER) for n, name in enumerate(names))
 
@@ -179,7 +190,7 @@ def is_pronoun(word: str) -> bool:
     return bool(_ENGLISH.fullmatch(word) or _TURKISH.fullmatch(word)) or word.lower() in _MANY
 
 
-_MANY: Final = frozenset("they them their theirs onlar onlari onlarin".split())
+_MANY: Final = frozenset("they them their theirs onlar onlari onlarin onlara".split())
 
 
 def _named(speaker: str | None) -> str | None:
