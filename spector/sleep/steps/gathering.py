@@ -29,6 +29,11 @@ __all__ = ["consolidate"]
 _MOST: Final = 500
 #: likeness from which memories without a common session may be of one theme
 _ALIKE: Final = 0.6
+#: the same where even unlike memories are alike, as Turkish ones are to a model of English: so much
+#: more for what the lower quarter of the pairs has above the usual; 0.8 for Turkish
+_MORE_ALIKE, _USUAL = 0.9, 0.2
+#: fewer memories do not tell what is usual
+_LEAST_COMPARED: Final = 5
 #: share of the pairs between two groups that are linked when they are joined
 _JOINED: Final = 0.5
 #: share of a derived memory's weight
@@ -194,7 +199,7 @@ def _groups(
     are linked: no chain of likenesses makes a theme.
     """
     likeness = np.einsum("id,jd->ij", vectors, vectors)
-    linked = _links(night, rows, likeness >= _ALIKE, entities)
+    linked = _links(night, rows, likeness >= _alike_from(likeness), entities)
     pairs = np.argwhere(np.triu(linked, 1))
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -likeness[pairs[:, 0], pairs[:, 1]]))
     group = {n: [n] for n in range(len(rows))}
@@ -208,6 +213,16 @@ def _groups(
         group |= dict.fromkeys(joined, joined)
     unique = {id(each): each for each in group.values() if len(each) >= night.sleep.cluster_min}
     return list(unique.values())
+
+
+def _alike_from(likeness: NDArray[np.float32]) -> float:
+    """The likeness, of these (n, n), from which two memories may be of one theme."""
+    if len(likeness) < _LEAST_COMPARED:
+        return _ALIKE
+    quarter = float(np.quantile(likeness[np.triu_indices(len(likeness), 1)], 0.25))
+    if quarter >= _ALIKE:  # all of them are about one thing
+        return _ALIKE
+    return _ALIKE + _MORE_ALIKE * max(0.0, quarter - _USUAL)
 
 
 def _links(
