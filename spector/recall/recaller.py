@@ -112,8 +112,7 @@ class Recaller:
         self._profile = profile
         self._dim, self._has_one_user = dim, has_one_user
         self._note_use, self._refresh = note_use, refresh
-        self._operations = operations
-        self._hot_tier = hot
+        self._operations, self._hot_tier = operations, hot
         self._router = None if isinstance(chat, ChatModel) and not config.llm.route else chat
 
     def recall(self, *args: Any, **selecting: Any) -> HitList:
@@ -159,7 +158,8 @@ class Recaller:
         weights = weights_of(profile, self._profile, self._config.association.min_similarity)
         if is_survey and like is None:
             weights = by_importance(weights)
-        now_ms = self._clock.now_ms() if moment is None else moment
+        present_ms = self._clock.now_ms()
+        now_ms = present_ms if moment is None else moment
         by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
         request = RecallRequest(
             cue=Cue(text, like),
@@ -182,7 +182,7 @@ class Recaller:
             expand=self._config.association.expand if parsed.expand is None else parsed.expand,
             sorts=parsed.sorts,
         )
-        usual = apply_intent(request, intent, self._config, self._clock.now_ms())
+        usual = apply_intent(request, intent, self._config, present_ms)
         request = apply_mode(usual, parsed)
         if mixes:
             notes = (*notes, _SEVERAL_USERS)
@@ -326,7 +326,7 @@ class Recaller:
         if request.seed is not None:
             self._finder.get_within(request.seed, request.selection.scope)
         preferred = only_preferred(request)
-        hits = HitList() if preferred is None else self._searcher.recall(preferred)
+        hits = None if preferred is None else self._searcher.recall(preferred)
         if not hits:
             hits = self._searcher.recall(request)
         if len(hits) < LEAST_HITS and request is not usual and request.lexical:

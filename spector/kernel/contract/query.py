@@ -309,9 +309,12 @@ def _cue(
         wide /= norm
         unit = wide.astype(np.float32)
     scale: np.float32 = max(unit[unit.argmax()], -unit[unit.argmin()]) / _LIMIT
-    padded = np.zeros(vector_bytes(array.size), np.int8)
     # a unit vector's scale is never denormal, so no step can round to more than MAX_CODE
-    padded[: array.size] = np.rint(unit / scale)
+    codes = np.rint(unit / scale).astype(np.int8)
+    if len(codes) == vector_bytes(len(codes)):
+        return unit, codes, scale
+    padded = np.zeros(vector_bytes(len(codes)), np.int8)
+    padded[: len(codes)] = codes
     return unit, padded, scale
 
 

@@ -190,7 +190,10 @@ def _conditions(
         )
         for n in range(len(snap.stores))
     ])
-    found = tuple([_alive(snap, n, each) for n, each in enumerate(found)])
+    found = tuple([
+        _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
+        for n, each in enumerate(found)
+    ])
     if request.sorts is None:
         return found
     return tuple([_of_sorts(snap, n, each, request.sorts) for n, each in enumerate(found)])

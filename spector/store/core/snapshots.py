@@ -6,14 +6,15 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple
+from types import TracebackType
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.kernel.contract import Kernel
 from spector.layout import stride_of
-from spector.process import held_by_calling, managed
+from spector.process import held_by_calling
 from spector.store.catalog import SPENT, Catalog, Head
 from spector.store.core.partition_set import PartitionSet
 from spector.store.core.status import StoreStatus
@@ -23,6 +24,30 @@ from spector.store.files import Bytes, Files
 __all__ = ["StoreViews"]
 
 _SNAPSHOT_ATTEMPTS = 20
+
+
+class _Pinned:
+    """A view with the catalog's snapshot of the same moment, which is the resource."""
+
+    __slots__ = ("_lease", "_store")
+
+    def __init__(self, store: StoreViews) -> None:
+        self._store = store
+        self._lease = store.catalog.snapshot()
+
+    def __enter__(self) -> View:
+        db = self._lease.__enter__()
+        try:
+            return self._store._indexed(self._store._settled_view(db))
+        except BaseException as error:
+            self._lease.__exit__(type(error), error, error.__traceback__)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lease.__exit__(kind, error, trace)
 
 
 class StoreViews(StoreStatus):
@@ -142,12 +167,7 @@ class StoreViews(StoreStatus):
         """
         if self.catalog.in_memory:
             return contextlib.nullcontext(self._indexed(self.view()))
-        return self._pinned()
-
-    @managed
-    def _pinned(self) -> Iterator[View]:
-        with self.catalog.snapshot() as db:
-            yield self._indexed(self._settled_view(db))
+        return _Pinned(self)
 
     def _indexed(self, view: View) -> View:
         """The same moment with more scan indexes, if some are missing and no thread writes now."""

@@ -265,12 +265,13 @@ class SnapshotLease(Resource):
     ) -> None:
         self._catalog.pinned.connection = None
         try:
-            # after a statement that met damage even this fails; nothing was written
-            with contextlib.suppress(*SQL_ERRORS):
-                if self._connection.in_transaction:
-                    self._connection.execute("COMMIT")
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
+        except SQL_ERRORS:  # after a statement that met damage even this; nothing was written
+            pass
         finally:
-            roll_back_open(self._connection)
+            if self._connection.in_transaction:
+                roll_back_open(self._connection)
             self._reading.__exit__(kind, error, trace)
             drop(self)
 
