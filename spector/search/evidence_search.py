@@ -19,10 +19,12 @@ from spector.search.selection import (
     MOST_VERSIONS,
     WINDOW,
     Standing,
+    asks_for_value,
     demote_floods,
     extend_series,
     is_doubted,
     move_newer_first,
+    newer_values,
     newer_versions,
     trusted_candidates,
 )
@@ -78,7 +80,8 @@ class EvidenceSearch:
         cue = self._lexical.query(plan)
         deep = plan
         versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
-        if versions and plan.k < LOOKED_AT:
+        values = plan.request.profile.ranking.newer and asks_for_value(plan.request.cue.text or "")
+        if (versions or values) and plan.k < LOOKED_AT:
             deep = replace(plan, k=LOOKED_AT)
         found = (self._of_small if self._ranker.is_small(cue.rows) else self._of_large)(
             deep, cue, plan.k
@@ -91,6 +94,9 @@ class EvidenceSearch:
         newer: dict[int, tuple[int, ...]] = {}
         if versions:
             hits, newer = self._put_newer_first(plan, found.ranked, hits)
+        if values:
+            later = newer_values(hits[:LOOKED_AT], plan.request.cue.text or "")
+            hits = move_newer_first(hits, later)
         first = self._by_score.hit_of_id(plan)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)]

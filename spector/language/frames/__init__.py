@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.frames.chat import changed_in_chat
+from spector.language.frames.chat import Given, ValueAsked, changed_in_chat, value_asked
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
 from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
@@ -28,10 +28,12 @@ __all__ = [
     "ONE_VALUED",
     "SLOTS",
     "USER",
+    "Given",
     "Modality",
     "Replacement",
     "Statement",
     "Tense",
+    "ValueAsked",
     "Verdict",
     "changed_in_chat",
     "compare",
@@ -43,6 +45,7 @@ __all__ = [
     "predicate_of",
     "replacement",
     "tension",
+    "value_asked",
     "values_differ",
     "verdicts",
 ]

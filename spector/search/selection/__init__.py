@@ -21,8 +21,10 @@ from spector.search.selection.floods import (
 from spector.search.selection.newer import (
     LOOKED_AT,
     MOST_VERSIONS,
+    asks_for_value,
     extend_series,
     move_newer_first,
+    newer_values,
     newer_versions,
 )
 from spector.search.selection.origins import (
@@ -45,6 +47,7 @@ __all__ = [
     "WINDOW",
     "Embed",
     "Standing",
+    "asks_for_value",
     "choose_diverse",
     "demote_floods",
     "extend_series",
@@ -53,6 +56,7 @@ __all__ = [
     "limit_per_session",
     "move_newer_first",
     "near_the_best",
+    "newer_values",
     "newer_versions",
     "origin_beside",
     "origin_of",

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import cosine_table
+from spector.language.frames import Given, value_asked
 from spector.language.statements import (
     ChangeKind,
     Question,
@@ -30,7 +31,8 @@ from spector.search.selection.rescoring import raise_above
 from spector.search.view import found_of, units_of
 
 __all__ = [
-    "LOOKED_AT", "MOST_VERSIONS", "extend_series", "move_newer_first", "newer_versions",
+    "LOOKED_AT", "MOST_VERSIONS", "asks_for_value", "extend_series", "move_newer_first",
+    "newer_values", "newer_versions",
 ]
 
 #: hits among which newer versions are looked for; the second where half of the first are versions
@@ -45,6 +47,8 @@ _LIST: Final = 2
 _DAY_MS: Final = 86_400_000
 #: characters of a statement; longer texts say more than one thing
 _LONGEST: Final = 600
+#: of the words of the question that an older sentence has, that of a new value has one of so many
+_PART: Final = 2
 
 
 def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) -> list[Hit]:
@@ -123,6 +127,51 @@ def extend_series(
         hit.id: tuple(each.id for each in known[after:])
         for hit, after in zip(known, later, strict=True) if after < len(known)
     }
+
+
+def asks_for_value(cue: str) -> bool:
+    """Whether a cue asks for a number, a day or an hour as it is now."""
+    return value_asked(cue) is not None
+
+
+def newer_values(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
+    """Id of a hit -> ids of hits whose later sentence gives another value that the cue asks for.
+
+    Long messages say much else, so nothing is taken for a version of anything: only the order of
+    the hits changes. Both are of one speaker, user and agent.
+    """
+    asked = value_asked(cue)
+    if asked is None:
+        return {}
+    given = [
+        (hit, found) for hit in hits
+        if hit._found is not None and (found := asked.given_in(hit.text)) is not None
+    ]
+    out: dict[int, tuple[int, ...]] = {}
+    for old, one in given:
+        was = found_of(old)
+        later = tuple(
+            new.id for new, other in given
+            if (now := found_of(new)).event_ms > was.event_ms and now.scope == was.scope
+            and plain(now.speaker) == plain(was.speaker) and now.certainty >= was.certainty
+            and (now.source is None or was.source is not None) and _is_other_value(one, other)
+        )
+        if later:
+            out[old.id] = later
+    return out
+
+
+def _is_other_value(old: Given, new: Given) -> bool:
+    """Whether a later sentence gives another value of the same kind and says that it is new, or
+    answers as much of the question."""
+    kinds = {kind for kind, _ in old.values} & {kind for kind, _ in new.values}
+    changed = any(
+        {form for kind, form in old.values if kind == each}.isdisjoint(
+            form for kind, form in new.values if kind == each)
+        for each in kinds
+    )
+    least = len(old.shared) / _PART if new.is_new else len(old.shared)
+    return changed and len(new.shared) >= least
 
 
 class _Versions:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from spector.language.frames.chat.asked import Given, ValueAsked, value_asked
 from spector.language.frames.chat.restated import restated
 from spector.language.frames.chat.swapped import swapped
 
-__all__ = ["changed_in_chat"]
+__all__ = ["Given", "ValueAsked", "changed_in_chat", "value_asked"]
 
 
 def changed_in_chat(old: str, new: str) -> float:
