@@ -157,3 +157,35 @@ def test_names_are_folded() -> None:
         "eva", "lives_in", "Győr", single=True)
     assert compare([old], new).rule == "value"
     assert compare([old], Statement("EVA", "lives_in", "pecs", single=True)) == Verdict("none")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I work at Nokia on Mondays.", "I work at Ericsson on Fridays."),
+        ("I live in Rome in summer.", "I live in Oslo in winter."),
+        ("In winter I live in Oslo.", "In summer I live in Rome."),
+        ("The server runs on port 80 at night.", "The server runs on port 90 by day."),
+        ("The depot closes at 17:00.", "The depot closes at 12:00 on Sundays."),
+        ("Pazartesileri Nokia'da çalışıyorum.", "Cumaları Ericsson'da çalışıyorum."),
+        ("Yazın Roma'da yaşıyorum.", "Kışın Oslo'da yaşıyorum."),
+    ],
+)
+def test_what_holds_at_times_that_come_back_leaves_other_times_alone(old: str, new: str) -> None:
+    for before, after in ((old, new), (new, old)):
+        assert extract(before)
+        assert extract(after)
+        assert verdict(before, after).kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I work at Nokia on Mondays.", "I work at Ericsson on Mondays."),
+        ("I weigh 80 kg.", "I weigh 78 kg."),
+        ("The depot closes at 17:00.", "The depot closes at 18:00."),
+        ("Yazın Roma'da yaşıyorum.", "Yazın Oslo'da yaşıyorum."),
+    ],
+)
+def test_another_value_at_the_same_time_replaces(old: str, new: str) -> None:
+    assert verdict(old, new).kind == "replaces"

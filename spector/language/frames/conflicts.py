@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from spector.language.frames.predicates import KIN, SLOTS, is_single_valued, predicate_of
+from spector.language.frames.recurring import EACH
 from spector.language.frames.statement import Statement
 from spector.language.frames.values import forms_differ, normal_value
 from spector.language.words import plain
@@ -184,6 +185,8 @@ def _is_same_time(old: Statement, new: Statement) -> bool:
     """Whether both are about now, or about the same time."""
     if old.window and new.window:
         return normal_value(old.window) == normal_value(new.window)
+    if any(each and each.startswith(EACH) for each in (old.window, new.window)):
+        return False  # what holds on Sundays leaves the other days alone
     past = new.tense == "past" and not new.changed
     if (old.window and not new.window) or (new.window and not old.window and past):
         return (old.window or new.window or "").startswith(("since", "Since"))

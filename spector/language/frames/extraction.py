@@ -9,6 +9,7 @@ from typing import Final
 from spector.language.frames.assignments import assignments
 from spector.language.frames.english import english_drafts
 from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
+from spector.language.frames.recurring import recurring_in
 from spector.language.frames.sentences import Sentence, sentences
 from spector.language.frames.statement import (
     AGENT,
@@ -87,7 +88,8 @@ def extract(
             if key not in seen:
                 seen.add(key)
                 value = normal_value(made.object, reference_time=reference_time)
-                kept.append(replace(made, value=value))
+                window = made.window or _recurring(draft, sentence, text)
+                kept.append(replace(made, value=value, window=window))
         out += kept
     return tuple(out)
 
@@ -156,3 +158,9 @@ def _resolved(
         tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
         window=draft.window, frame=draft.frame,
     )
+
+
+def _recurring(draft: Draft, sentence: Sentence, text: str) -> str | None:
+    """The times that come back beside what a statement says; its value is none of them."""
+    first, last = draft.object_span
+    return recurring_in(f"{text[sentence.start : first]} , {text[last : sentence.end]}")

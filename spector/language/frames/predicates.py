@@ -16,7 +16,7 @@ __all__ = [
 ONE_VALUED: Final = frozenset(
     """lives_in works_as works_at is_named age version port email phone deadline status
     married_to marital_status diet born_in born_on died_in located_in founded_in
-    built_in price birthday""".split()
+    built_in price birthday weighs closes_at""".split()
 )
 _FAVOURITE: Final = "favourite_"
 

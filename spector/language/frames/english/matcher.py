@@ -40,7 +40,7 @@ __all__ = ["english_drafts"]
 #: predicates that things have as well as persons
 _OF_THINGS: Final = frozenset(
     """uses runs_on listens_on depends_on price weighs scheduled_for belongs_to contains
-    released founded supports""".split()
+    released founded supports closes_at""".split()
 )
 #: verbs that a clause may follow without "that"; it is the speaker's own
 _CLAUSE_VERBS: Final = frozenset(

@@ -67,6 +67,7 @@ volunteers_with | volunteer                | with     | org     |
 supports      | support                    | -        | name    |
 runs_on       | run                        | on       | used    |
 scheduled_for | start begin open leave     | at       | moment  |
+closes_at     | close shut                 | at       | moment  |
 is_named      | go                         | by       | name    | now
 works_at      | employ                     | at by    | org     |
 diet          | eat follow keep            | -        | slot    |

@@ -197,7 +197,8 @@ ADVERBS: Final = frozenset(
     belki galiba sanirim herhalde muhtemelen bence lutfen duzeltme not bilgi suan suanda
     bundan boyle sonrasi itibariyla itibaren uzun zamandir yillardir hicbir hic asla
     tabii tabi iste neyse oncelikle kesinlikle gercekten ozellikle pek onceden eskiden
-    haftada ayda gunde yilda beri""".split()
+    haftada ayda gunde yilda beri yazin kisin yazlari kislari ilkbaharda sonbaharda gunduzleri
+    pazartesileri salilari carsambalari persembeleri cumalari cumartesileri""".split()
 )
 CHANGES: Final = frozenset("artik simdi bundan itibariyla itibaren".split())
 CONJUNCTIONS: Final = frozenset("ve ama fakat ancak cunku oysa lakin yoksa hem ya veya".split())
