@@ -134,9 +134,10 @@ class Analyst:
         pending = [
             (analysis, unit, text) for analysis in analyses for unit, text in analysis.unnamed
         ]
-        found = names_in(
-            [to_name(text, analysis.message) for analysis, _, text in pending], self._vectors
-        )
+        found = names_in([
+            to_name(text, analysis.message, unit.text, unit.notes)
+            for analysis, unit, text in pending
+        ], self._vectors)  # fmt: skip
         for (_, unit, _), own in zip(pending, found, strict=True):
             unit.reading = replace(unit.reading, mentions=self._fewest(own))
         for each in analyses:

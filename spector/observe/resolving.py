@@ -11,6 +11,7 @@ from typing import Final
 
 from spector.config import ObserveConfig
 from spector.knowledge.reading import Reading, ToName
+from spector.language.entities import Whole
 from spector.language.formation import Referents, form, in_place_of
 from spector.language.frames import Statement
 from spector.language.observing import parts_of
@@ -18,7 +19,7 @@ from spector.language.statements import USERS
 from spector.language.tables import in_languages
 from spector.language.words import plain
 from spector.observe.messages import Message
-from spector.records import Reference
+from spector.records import Note, Reference
 
 __all__ = [
     "after_turn",
@@ -39,12 +40,19 @@ _IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".s
 _ROLES: Final = frozenset("en:reversed en:slot tr:slot".split())
 
 
-def to_name(text: str, message: Message) -> ToName:
-    """A text of a message as one in which names are looked for."""
+def to_name(
+    text: str, message: Message, kept: str | None = None, notes: Sequence[Note] = ()
+) -> ToName:
+    """A text of a message as one in which names are looked for.
+
+    Args:
+        kept: what is stored of it. notes: what nobody said of that.
+    """
     speaker = message.speaker
     if speaker is not None and (plain(speaker) in USERS or speaker == message.role):
         speaker = None
-    return ToName(text, message.role, speaker)
+    whole = None if kept is None else Whole(kept, tuple((each.start, each.end) for each in notes))
+    return ToName(text, message.role, speaker, whole)
 
 
 def days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:

@@ -12,7 +12,7 @@ import hashlib
 import importlib.util
 import os
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -34,6 +34,7 @@ from spector.providers.wordpiece import (
     Window,
     WordPiece,
     batches_of,
+    fill_words,
     windows_of,
 )
 
@@ -110,8 +111,9 @@ class MiniLMEmbedder:
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """``n`` words of one text -> (n, 384) float32, each word in the context of the others.
 
-        A word's vector is the mean of its tokens' last hidden states. Words beyond 254 tokens get
-        zeros: a caller splits longer texts.
+        A word's vector is the mean of its tokens' last hidden states. Texts over 254 tokens go
+        through the model in the windows of `embed`; a word of more than 50 tokens, which no window
+        may have as a whole, may get zeros.
         """
         return self.word_vectors_of([words])[0]
 
@@ -175,27 +177,27 @@ class _LoadedModel:
     def embed(self, texts: Sequence[str], *, first: int) -> NDArray[np.float32]:
         """Embed one slab; ``first`` is the index of its first text, for error messages."""
         windows: list[Window] = []
+        owners: list[int] = []
         for i, text in enumerate(texts):
             ids = np.array(self._tokens.encode(text), dtype=np.uint16)
             if not ids.size:
                 raise EmbeddingError(
                     f"text {first + i} has no visible characters", hint="leave empty texts out"
                 )
-            windows += ((i, window) for window in windows_of(ids))
+            for window in windows_of(ids):
+                windows.append((len(windows), window))
+                owners.append(i)
+        # of windows whose words were looked at before, the sums are known
+        rows = [
+            self._pooled.get(_digest(ids)) if self._pooled else None for _, ids in windows
+        ]
+        new = [window for window, row in zip(windows, rows, strict=True) if row is None]
+        for batch, pooled in self._run_all(list(batches_of(new)), self._run):
+            for (n, _), row in zip(batch, pooled, strict=True):
+                rows[n] = row
         sums = np.zeros((len(texts), DIM), dtype=np.float64)
-        if self._pooled:  # a text of one window whose words were looked at before
-            alone = Counter(i for i, _ in windows)
-            known = {
-                i: row for i, window in windows if alone[i] == 1
-                and (row := self._pooled.get(_digest(window))) is not None
-            }
-            for i, row in known.items():
-                sums[i] += row
-            windows = [each for each in windows if each[0] not in known]
-        for batch, pooled in self._run_all(list(batches_of(windows)), self._run):
-            # one by one in a fixed order, because windows of a text may share a batch
-            for (i, _), row in zip(batch, pooled, strict=True):
-                sums[i] += row
+        for i, row in zip(owners, rows, strict=True):  # windows of a text in their order
+            sums[i] += row
         return _unit_rows(sums)
 
     def _run_all(
@@ -240,16 +242,20 @@ class _LoadedModel:
     ) -> None:
         """Fill an (n, 384) array a text with the mean of each word's token vectors."""
         pieces = [[self._tokens.encode(word) or [UNK_ID] for word in words] for words in texts]
+        ends = [np.cumsum([len(each) for each in words], dtype=np.int64) for words in pieces]
         windows: list[Window] = []
+        places: list[tuple[int, int]] = []
         for i, words in enumerate(pieces):
-            ids = np.array([each for word in words for each in word][:WINDOW_TOKENS], np.uint16)
-            if ids.size:
-                windows.append((i, ids))
+            ids = np.array([each for word in words for each in word], np.uint16)
+            for k, window in enumerate(windows_of(ids) if ids.size else ()):
+                windows.append((len(windows), window))
+                places.append((i, k * (WINDOW_TOKENS - OVERLAP_TOKENS)))
         for batch, found in self._run_all(list(batches_of(windows)), self._hidden):
             sums = found.sum(axis=1)
-            for (i, ids), hidden, whole in zip(batch, found, sums, strict=True):
+            for (n, ids), hidden, whole in zip(batch, found, sums, strict=True):
                 self._pooled[_digest(ids)] = whole.copy()
-                _fill_words(out[i], pieces[i], hidden, len(ids))
+                i, first = places[n]
+                fill_words(out[i], ends[i], hidden[1:-1], first)
         with contextlib.suppress(KeyError):  # another thread has emptied it
             while len(self._pooled) > _MOST_POOLED:
                 self._pooled.popitem(last=False)
@@ -282,19 +288,6 @@ class _LoadedModel:
                 hint="nothing was stored; try again with fewer texts at a time",
             ) from error
         return hidden
-
-
-def _fill_words(
-    out: NDArray[np.float32], words: Sequence[Sequence[int]], hidden: NDArray[np.float32],
-    tokens: int,
-) -> None:
-    """Give each word of a text the mean of its tokens' hidden states; (tokens + 2, 384)."""
-    at = 1
-    for row, word in zip(out, words, strict=True):
-        if at + len(word) > tokens + 1:
-            break
-        row[:] = hidden[at] if len(word) == 1 else hidden[at : at + len(word)].mean(axis=0)
-        at += len(word)
 
 
 def _digest(ids: NDArray[np.uint16]) -> bytes:

@@ -33,7 +33,7 @@ from spector.process import KEEPERS
 
 __all__ = [
     "CLS_ID", "OVERLAP_TOKENS", "SEP_ID", "UNK_ID", "VOCAB_SHA256", "WINDOW_TOKENS", "Window",
-    "WordPiece", "batches_of", "load_vocabulary", "windows_of",
+    "WordPiece", "batches_of", "fill_words", "load_vocabulary", "windows_of",
 ]
 
 VOCAB_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
@@ -224,3 +224,25 @@ def batches_of(windows: list[Window]) -> Iterator[list[Window]]:
         step = max(1, BATCH_TOKENS // (length + 2))
         for start in range(0, len(group), step):
             yield group[start : start + step]
+
+
+def fill_words(
+    out: NDArray[np.float32], ends: NDArray[np.int64], hidden: NDArray[np.float32], start: int
+) -> None:
+    """Give the words of a window the mean of their tokens' hidden states.
+
+    Of a word that two windows have, the first one is read; a word that is in none stays as it is.
+
+    Args:
+        out: (n, dim), a row a word of the text.
+        ends: (n,), behind its last token each.
+        hidden: (tokens, dim) of the window, which begins with token ``start`` of the text.
+    """
+    before = start + OVERLAP_TOKENS if start else 0
+    first, last = np.searchsorted(ends, (before, start + len(hidden)), side="right").tolist()
+    at = int(ends[first - 1]) if first else 0
+    for n, end in enumerate(ends[first:last].tolist(), first):
+        if at >= start:
+            one, after = at - start, end - start
+            out[n] = hidden[one] if after - one == 1 else hidden[one:after].mean(axis=0)
+        at = end

@@ -200,7 +200,7 @@ def test_words_of_many_texts_have_the_same_bits_as_one_by_one() -> None:
     for words, found in zip(texts, many, strict=True):
         assert found.shape == (len(words), 384)
         assert np.array_equal(found, model.word_vectors(words))
-    assert not many[5][260:].any()  # beyond the window
+    assert (np.abs(many[5]).sum(axis=1) > 0).all()  # beyond the first window, too
 
 
 def test_names_of_many_texts_are_those_of_each() -> None:

@@ -26,6 +26,7 @@ from spector.knowledge.reader import KnowledgeReader
 from spector.language.entities import (
     EntityHead,
     Mention,
+    Whole,
     WordVectors,
     entities_of,
     load_head,
@@ -156,11 +157,16 @@ def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ToName:
-    """A text in which names are looked for, and who says it; see `read_text`."""
+    """A text in which names are looked for, and who says it; see `read_text`.
+
+    Attributes:
+        whole: what is embedded of it anyway; its words are then seen in that one.
+    """
 
     text: str
     role: str | None = None
     speaker: str | None = None
+    whole: Whole | None = None
 
 
 def names_in(texts: Sequence[ToName], vectors: Any = None) -> list[dict[tuple[str, str], int]]:
@@ -168,7 +174,9 @@ def names_in(texts: Sequence[ToName], vectors: Any = None) -> list[dict[tuple[st
     known = vectors if isinstance(vectors, WordVectors) else None
     head = _head_of(known)
     asked = [(each.text, [each.speaker] if each.speaker else []) for each in texts]
-    found = entities_of(asked, head=head, vectors=known if head else None)
+    found = entities_of(
+        asked, head=head, vectors=known if head else None, wholes=[each.whole for each in texts]
+    )
     return [_counted(each, own) for each, own in zip(texts, found, strict=True)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.entities.extraction import WordVectors, entities_in, entities_of
+from spector.language.entities.extraction import Whole, WordVectors, entities_in, entities_of
 from spector.language.entities.head import EntityHead, load_head
 from spector.language.entities.rules import (
     Mention,
@@ -15,6 +15,7 @@ from spector.language.entities.words import split_words
 __all__ = [
     "EntityHead",
     "Mention",
+    "Whole",
     "WordVectors",
     "entities_in",
     "entities_of",

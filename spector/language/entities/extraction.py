@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,23 @@ from spector.language.entities.rules import Mention, merged, rule_mentions
 from spector.language.entities.words import Word, split_words
 from spector.language.words import is_turkish, plain
 
-__all__ = ["WordVectors", "entities_in", "entities_of"]
+__all__ = ["Whole", "WordVectors", "entities_in", "entities_of"]
 
 #: the head is trained on English of this certainty; below it says nothing
 _LEAST: Final = 0.6
-#: words that the model sees at once
+#: words that the head sees at once
 _AT_ONCE: Final = 120
+
+
+class Whole(NamedTuple):
+    """A longer text in which a text stands, which an embedder has to read anyway.
+
+    Attributes:
+        text: the longer one. added: places in it that the text does not have, in their order.
+    """
+
+    text: str
+    added: tuple[tuple[int, int], ...] = ()
 
 
 @runtime_checkable
@@ -29,7 +40,7 @@ class WordVectors(Protocol):
     def fingerprint(self) -> str: ...
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """(n, d) f32, a vector a word."""
+        """(n, d) f32, a vector a word, of a text of any length."""
         ...
 
 
@@ -58,36 +69,65 @@ def entities_of(
     head: EntityHead | None = None,
     vectors: WordVectors | None = None,
     least: float = _LEAST,
+    wholes: Sequence[Whole | None] | None = None,
 ) -> list[list[Mention]]:
-    """The same for several texts with their speakers; the model sees them in batches."""
+    """The same for several texts with their speakers; the model sees them in batches.
+
+    Args:
+        wholes: what the embedder reads in place of each text, where all words of it are there.
+    """
     found = [rule_mentions(text, speakers=speakers) for text, speakers in texts]
     if head is not None and vectors is not None and vectors.fingerprint == head.fingerprint:
-        parts = [
-            (n, part) for n, (text, _) in enumerate(texts) if not is_turkish(text, plain(text))
-            for part in _parts(split_words(text))
+        asked = [
+            (n, split_words(text)) for n, (text, _) in enumerate(texts)
+            if not is_turkish(text, plain(text))
         ]
-        spelt = [[each.text for each in part] for _, part in parts]
-        rows = _vectors_of(vectors, spelt)
-        for (n, part), words, own in zip(parts, spelt, rows, strict=True):
-            found[n] += _named(texts[n][0], part, head.spans(words, own, least=least))
+        rows = _vectors_of(vectors, [
+            (words, None if wholes is None else wholes[n]) for n, words in asked
+        ])
+        for (n, words), own in zip(asked, rows, strict=True):
+            for start in range(0, len(words), _AT_ONCE):
+                part = words[start : start + _AT_ONCE]
+                spans = head.spans(
+                    [each.text for each in part], own[start : start + _AT_ONCE], least=least
+                )
+                found[n] += _named(texts[n][0], part, spans)
     return [merged(each) for each in found]
 
 
-def _parts(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
-    """Words that the model sees at once."""
-    for start in range(0, len(words), _AT_ONCE):
-        yield words[start : start + _AT_ONCE]
-
-
 def _vectors_of(
-    vectors: WordVectors, texts: Sequence[Sequence[str]]
-) -> Sequence[NDArray[np.float32]]:
+    vectors: WordVectors, texts: Sequence[tuple[Sequence[Word], Whole | None]]
+) -> list[NDArray[np.float32]]:
     """The vectors of the words of each text, in one call where the embedder takes several."""
+    spelt: list[list[str]] = []
+    chosen: list[list[int] | None] = []
+    for words, whole in texts:
+        others = () if whole is None else split_words(whole.text)
+        places = None if whole is None else _places_in(whole, words, others)
+        spelt.append([each.text for each in (words if places is None else others)])
+        chosen.append(places)
     many = getattr(vectors, "word_vectors_of", None)
-    if many is None:
-        return [vectors.word_vectors(words) for words in texts]
-    found: Sequence[NDArray[np.float32]] = many(texts)
-    return found
+    found = many(spelt) if many is not None else [vectors.word_vectors(each) for each in spelt]
+    return [
+        rows if places is None else rows[places]
+        for rows, places in zip(found, chosen, strict=True)
+    ]
+
+
+def _places_in(whole: Whole, words: Sequence[Word], others: Sequence[Word]) -> list[int] | None:
+    """Which words of a whole the words of a text are; None where one of them is not there."""
+    at = {each.start: n for n, each in enumerate(others)}
+    moved, added = 0, list(whole.added)
+    out = []
+    for each in words:
+        while added and added[0][0] <= each.start + moved:
+            start, end = added.pop(0)
+            moved += end - start
+        n = at.get(each.start + moved)
+        if n is None or others[n].text != each.text:
+            return None
+        out.append(n)
+    return out
 
 
 def _named(text: str, words: Sequence[Word], spans: Iterable[Span]) -> Iterator[Mention]:

@@ -39,9 +39,15 @@ class Word(NamedTuple):
     end: int
 
 
-def split_words(text: str) -> list[Word]:
-    """The words and signs of a text, clitics apart (``It's`` is ``It`` and ``'s``)."""
-    return [Word(each.group(), each.start(), each.end()) for each in _WORD.finditer(text)]
+@keeps(512)
+def split_words(text: str) -> tuple[Word, ...]:
+    """The words and signs of a text, clitics apart (``It's`` is ``It`` and ``'s``).
+
+    Persons, names by rules and names by the head are looked for in the same words.
+    """
+    return tuple(
+        Word(each.group(), each.start(), each.end()) for each in _WORD.finditer(text)
+    )
 
 
 def shape_features(words: Sequence[str]) -> NDArray[np.float32]:

@@ -24,14 +24,17 @@ _ABBREVIATED: Final = frozenset(
     """mr mrs ms dr prof st sr jr vs etc eg ie no inc ltd co corp approx dept est fig
     gen gov hon rev sen mt ft av doc doç sn vb vd örn bkz cad sok mah""".split()
 )
-_WORD: Final = re.compile(
-    r"(?P<mail>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})"
-    r"|(?P<link>(?:https?://|www\.)[^\s<>\"')]{1,300})"
-    r"|(?P<number>[$€£₺¥+]?\d+(?:[.,:/-]\d+)*%?(?![^\W_]))"
+_MAIL: Final = r"(?P<mail>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})|"
+_LINK: Final = r"(?P<link>(?:https?://|www\.)[^\s<>\"')]{1,300})|"
+_PLAIN: Final = (
+    r"(?P<number>[$€£₺¥+]?\d+(?:[.,:/-]\d+)*%?(?![^\W_]))"
     r"|(?P<word>[^\W_](?:[\w\u0300-\u036f]|[-&/+.@:](?=\w)(?<!\d[:]))*(?:\+\+?(?!\w)|#(?!\w))?)"
     r"|(?P<suffix>['\u2019\u02bc](?=[^\W\d_])[\w\u0300-\u036f]+)"
     r"|(?P<sign>\S)"
 )
+_WORD: Final = re.compile(_MAIL + _LINK + _PLAIN)
+#: the same of texts without an address, of which each word is tried as one
+_PLAIN_WORD: Final = re.compile(_PLAIN)
 _MERGED: Final = {
     "dont": 2, "doesnt": 4, "didnt": 3, "isnt": 2, "wasnt": 3, "arent": 3, "havent": 4, "hasnt": 3,
     "cant": 2, "wont": 2, "couldnt": 5, "wouldnt": 5,
@@ -150,7 +153,8 @@ def _belongs(last: Word, raw: str, more: bool) -> bool:
 
 def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
     found: list[Word] = []
-    for match in _WORD.finditer(text, start, end):
+    addressed = "@" in text or "http" in text or "www." in text
+    for match in (_WORD if addressed else _PLAIN_WORD).finditer(text, start, end):
         raw, kind = match.group(), str(match.lastgroup)
         if kind == "word" and raw[-1] in ".:/@&-":
             raw = raw.rstrip(".:/@&-")

@@ -9,7 +9,7 @@ from spector.language.frames.sentences import Word
 
 __all__ = ["without_talk"]
 
-#: behind what is said; rows of more words first
+#: behind what is said
 _CLOSERS: Final = tuple(tuple(row.split()) for row in (
     "just so you know", "just in case", "for the record", "in case you wonder", "by the way",
     "to be honest", "for what it's worth", "bu arada", "haberin olsun", "haberiniz olsun",
@@ -18,6 +18,10 @@ _CLOSERS: Final = tuple(tuple(row.split()) for row in (
     tbh imo imho innit mate dude bro anyways anyhow ahah ahaha valla vallahi ya yaa yav be abi kanka
     hocam iste yani""".split(),
 ))  # fmt: skip
+#: words of a row -> the rows; no row ends with another one, so that one of them at most fits
+_CLOSERS_OF: Final = {
+    n: frozenset(row for row in _CLOSERS if len(row) == n) for n in {len(row) for row in _CLOSERS}
+}
 #: before what is said
 _OPENERS: Final = tuple(tuple(row.split()) for row in (
     "ha bu arada", "bu arada", "haberin olsun", "bilgin olsun", "dogrusu", "just so you know",
@@ -52,9 +56,9 @@ def _closing(words: Sequence[Word]) -> int:
         end -= 1
         if words[end].text in _EYES and end + 1 < len(words):
             return _before_signs(words, end)  # ":)"
-    for row in _CLOSERS:
-        begin = end - len(row)
-        if begin > 0 and tuple(word.text for word in words[begin:end]) == row:
+    for n, rows in _CLOSERS_OF.items():
+        begin = end - n
+        if begin > 0 and tuple([word.text for word in words[begin:end]]) in rows:
             return _before_signs(words, begin)
     return len(words)
 

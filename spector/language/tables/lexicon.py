@@ -57,6 +57,12 @@ class _Opening(NamedTuple):
 
 def words_of(text: str) -> list[Word]:
     """The words of a text, folded; ``don't`` and ``Ankara'da`` are one word each."""
+    if text.isascii():  # folded letters stand where the letters do
+        folded = text.lower()
+        return [
+            Word(folded[each.start() : each.end()], each.group(), each.start())
+            for each in _WORD.finditer(text)
+        ]
     return [
         Word(plain(each.group()), each.group(), each.start())
         for each in _WORD.finditer(compose(text))
@@ -137,7 +143,8 @@ def _entries_at(
     openings: Sequence[_Opening], words: Sequence[Word], at: int, has_marks: bool
 ) -> Iterator[Match]:
     for entry, letters, is_stem in openings:
-        if _is_entry(entry, words, at, has_marks, is_stem=is_stem):
+        is_alone = len(entry.words) == 1 and not (has_marks or entry.is_exact)
+        if is_alone or _is_entry(entry, words, at, has_marks, is_stem=is_stem):
             yield Match(at, at + len(entry.words), entry.name, letters)
 
 

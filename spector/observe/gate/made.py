@@ -51,8 +51,8 @@ class Made:
         if vector is None or self._vectors is None:
             return self._all
         alike = cosines(self._vectors[: len(self._all)], vector, self._norms)
-        ids = [each.id for each in self._all]
-        first = sorted(range(len(ids)), key=lambda n: (-alike[n], ids[n]))[:_NEAREST]
+        # a later memory has a greater id, so the first of those that are as near comes first
+        first = np.argsort(-np.array(alike), kind="stable")[:_NEAREST].tolist()
         same = sorted(n for each in slots for n in self._of_slot.get(each, ()))
         return [
             replace(self._all[n], likeness=alike[n]) for n in dict.fromkeys((*first, *same))

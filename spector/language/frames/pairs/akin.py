@@ -17,7 +17,12 @@ _CASE: Final = re.compile(r"(?:[dt][ae]n?|n?y?[ae]|n?y?[iu]|n?[iu]n|l[ae]r|m)?$"
 
 def met(ones: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     """Those words of the first that are also in the second, whatever their endings."""
-    return frozenset(one for one in ones if any(_are_akin(one, other) for other in others))
+    by_letter: dict[str, list[str]] = {}
+    for other in others:  # words that are akin begin with the same letter
+        by_letter.setdefault(other[:1], []).append(other)
+    return frozenset(
+        one for one in ones if any(_are_akin(one, other) for other in by_letter.get(one[:1], ()))
+    )
 
 
 def _are_akin(one: str, other: str) -> bool:

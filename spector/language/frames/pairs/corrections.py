@@ -102,9 +102,12 @@ def correction(before: Line, clauses: Sequence[Line], new: str) -> float:
     Args:
         clauses: of the new message. new: its folded words.
     """
-    if not clauses or is_past(before) or not all(
-        is_of_same(before, each) and _kin(each) == _kin(before)
-        for each in clauses if met(_said(each), _said(before))
+    if not clauses or is_past(before):
+        return 0.0
+    told, kin = _said(before), _kin(before)
+    if not all(
+        is_of_same(before, each) and _kin(each) == kin
+        for each in clauses if met(_said(each), told)
     ):
         return 0.0
     known = values_in(before)

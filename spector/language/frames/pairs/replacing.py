@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from spector.language.frames.pairs.corrections import (
     beginnings,
@@ -73,6 +73,9 @@ _QUIT_WORDS: Final = frozenset("quit stopped gave given up".split())
 #: begins with one who was before: "my old boss", "eski müdürüm"
 _FORMER: Final = re.compile(
     r"\W*(?:(?:my|our|the) )?(?:old|former|ex|previous|last|eski|önceki|geçen)\b", re.IGNORECASE)
+_UNTOLD: Final = NOT | _AUXILIARY | _QUIT_WORDS | {"the", "a", "an"}
+#: letters that a word and its stem have in common, at least
+_STEMMED: Final = 2
 _APOSTROPHES: Final = re.compile("['\u2019\u02bc]")
 #: every way in which `_denials` counts, and every form that names what was before
 _DENIES: Final = re.compile(
@@ -157,8 +160,11 @@ def _by_sentences(old: str, new: str, many: bool, likeness: float) -> Replacemen
     folded = plain(old)
     denies = _DENIES.search(folded) is not None
     folded = _APOSTROPHES.sub("", folded)  # "I'm" and "im" are the same two words
-    for after in lines_of(new):
-        if _ALSO.search(after.folded) or not (denies or _may_concern(after, folded)):
+    for after, turns, says, begin, starts in _telling(new):
+        if not (
+            turns or all(word in folded for word in begin)
+            or ((denies or says) and all(each in folded for each in starts))
+        ):
             continue
         for before in lines_of(old):
             found = _replaced(before, after, many, likeness)
@@ -167,16 +173,42 @@ def _by_sentences(old: str, new: str, many: bool, likeness: float) -> Replacemen
     return best
 
 
-def _may_concern(after: Line, old: str) -> bool:
-    """Whether a sentence can replace anything of an old text, in folded letters.
+class _Telling(NamedTuple):
+    """A sentence that may replace something, and what an old text must have for it.
 
-    It says that something changes or is not so, or it begins as a sentence of the old text does:
-    one of these is needed by every rule, and most pairs of texts are settled by it.
+    Attributes:
+        turns: it says what changes, whatever the old text says. says: it says that something is
+            not so, which replaces what has the same words otherwise.
+        begin: words of which an old text has all where a sentence of it begins in the same way.
+        starts: of the words that both have where one denies the other.
     """
-    return _SAYS_SO.search(after.folded) is not None or TURNS.search(after.folded) is not None or (
-        SHIFTS.search(after.folded) is not None
-        or all(_APOSTROPHES.sub("", word) in old for word in after.row[:3])
-    )
+
+    line: Line
+    turns: bool
+    says: bool
+    begin: tuple[str, ...]
+    starts: tuple[str, ...]
+
+
+@keeps(64)
+def _telling(new: str) -> tuple[_Telling, ...]:
+    """The sentences of a new text that may replace something; most pairs of texts are settled by
+    what they ask of the old one."""
+    out = []
+    for line in lines_of(new):
+        if _ALSO.search(line.folded):
+            continue
+        turns = any(
+            each.search(line.folded) for each in (TURNS, SHIFTS, _NOT_OLD, _IT_IS)
+        )
+        out.append(_Telling(
+            line, turns, _SAYS_SO.search(line.folded) is not None,
+            tuple(_APOSTROPHES.sub("", word) for word in line.row[:3]),
+            tuple(
+                _APOSTROPHES.sub("", word)[:_STEMMED] for word in line.row if _is_told(word)
+            ),
+        ))  # fmt: skip
+    return tuple(out)
 
 
 def _replaced(before: Line, after: Line, many: bool, likeness: float) -> Replacement | None:
@@ -213,9 +245,13 @@ def _denials(line: Line) -> int:
 def _without(line: Line) -> tuple[str, ...]:
     return tuple(
         stem for word, stem in zip(line.row, line.stems, strict=True)
-        if word not in NOT and word not in _AUXILIARY and word not in _QUIT_WORDS
-        and word not in ("the", "a", "an")
+        if _is_told(word)
     )
+
+
+def _is_told(word: str) -> bool:
+    """Whether a word counts where a sentence denies another one of the same words."""
+    return word not in _UNTOLD
 
 
 def _names_old(before: Line, after: Line) -> bool:
