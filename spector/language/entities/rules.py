@@ -89,7 +89,7 @@ def rule_mentions(text: str, *, speakers: Collection[str] = ()) -> list[Mention]
     return list(_rule_mentions(text, frozenset(plain(each) for each in speakers)))
 
 
-@keeps(512)
+@keeps(2048)
 def _rule_mentions(text: str, known: frozenset[str]) -> tuple[Mention, ...]:
     """A message is looked at for names, for people and for what its pronouns mean."""
     words = split_words(text)

@@ -8,7 +8,7 @@ day, an amount, a code, a name), for one of it in the old text, and for the word
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from spector.language.frames.pairs.akin import STEM, met
@@ -93,7 +93,7 @@ def may_correct(folded: str) -> bool:
     return any(each.search(folded) for each in _SIGNS)
 
 
-def correction(before: Line, clauses: Sequence[Line], new: str) -> float:
+def correction(before: Line, clauses: tuple[Line, ...], new: str) -> float:
     """How surely a message takes back, or changes, the value that a sentence of an old text states.
 
     A message that does not say what its value is of, "it's 9:30, not 9:15", takes the place of
@@ -136,7 +136,7 @@ def beginnings(text: str) -> frozenset[str]:
     )
 
 
-def _takes_back(before: Line, known: Values, clauses: Sequence[Line], new: str) -> bool:
+def _takes_back(before: Line, known: Values, clauses: tuple[Line, ...], new: str) -> bool:
     """"No wait, the dentist is on Tuesday": one value of a kind, and else only known words."""
     given = _values(clauses)
     kind = _kind_changed(known, given)
@@ -148,7 +148,7 @@ def _takes_back(before: Line, known: Values, clauses: Sequence[Line], new: str) 
 
 
 def _is_not(
-    before: Line, known: Values, clauses: Sequence[Line], new: str, *, alone: bool = False
+    before: Line, known: Values, clauses: tuple[Line, ...], new: str, *, alone: bool = False
 ) -> bool:
     """"The dentist is on Thursday, not Friday", "cuma değil perşembe".
 
@@ -176,7 +176,7 @@ def _is_not(
     return False
 
 
-def _is_changed(before: Line, known: Values, clauses: Sequence[Line], new: str) -> bool:
+def _is_changed(before: Line, known: Values, clauses: tuple[Line, ...], new: str) -> bool:
     """"We changed the wifi password, it's X now", "the meeting was put off to 10:15"."""
     given = _values(clauses)
     kind = _kind_changed(known, given)
@@ -220,7 +220,7 @@ def _parts(value: str) -> tuple[str, ...]:
     return (value, *words)
 
 
-def _is_left(before: Line, clauses: Sequence[Line], new: str) -> bool:
+def _is_left(before: Line, clauses: tuple[Line, ...], new: str) -> bool:
     """"The billing service moved off Postgres": both it and what it left are in the old text."""
     said = _said(before)
     for found in _LEFT.finditer(new):
@@ -233,7 +233,7 @@ def _is_left(before: Line, clauses: Sequence[Line], new: str) -> bool:
     return False
 
 
-def _is_sold(before: Line, clauses: Sequence[Line]) -> bool:
+def _is_sold(before: Line, clauses: tuple[Line, ...]) -> bool:
     """"Sold the Civic, I drive a Mazda now": the old thing went, and the verb has another."""
     said = _said(before)
     for each in clauses:
@@ -268,7 +268,7 @@ def _is_denied_now(before: Line, after: Line) -> bool:
     return len(shared) >= _SHARED and len(others - shared) <= 1
 
 
-def _is_begun_again(before: Line, clauses: Sequence[Line]) -> bool:
+def _is_begun_again(before: Line, clauses: tuple[Line, ...]) -> bool:
     """"I started eating meat again" of one who does not eat it; "et yemeye başladım"."""
     if not _NOT_SO.search(before.folded):
         return False
@@ -289,12 +289,13 @@ def _is_begun_again(before: Line, clauses: Sequence[Line]) -> bool:
     return False
 
 
+@keeps(512)
 def _kin(line: Line) -> frozenset[str]:
     """Whose kin a sentence is about, in Turkish, where endings tell it."""
     return frozenset(found[1] for found in _KIN.finditer(line.folded))
 
 
-def _is_given_up(before: Line, clauses: Sequence[Line]) -> bool:
+def _is_given_up(before: Line, clauses: tuple[Line, ...]) -> bool:
     """"I gave up on Japanese" of one who learns it."""
     said = _said(before)
     for each in clauses:
@@ -317,6 +318,7 @@ def _verbs(line: Line) -> set[tuple[str, str, bool]]:
     }
 
 
+@keeps(512)
 def _said(line: Line) -> frozenset[str]:
     """The content words of a sentence as they are written, without signs and endings apart."""
     return frozenset(
@@ -349,7 +351,8 @@ def _kind_changed(known: Values, given: Values) -> str | None:
     return kinds[0] if len(kinds) == 1 else None
 
 
-def _values(clauses: Sequence[Line]) -> Values:
+@keeps(64)
+def _values(clauses: tuple[Line, ...]) -> Values:
     out: dict[str, set[str]] = {}
     for each in clauses:
         for kind, values in values_in(each).items():
@@ -357,7 +360,7 @@ def _values(clauses: Sequence[Line]) -> Values:
     return out
 
 
-def _about(clauses: Sequence[Line], given: Values) -> frozenset[str]:
+def _about(clauses: tuple[Line, ...], given: Values) -> frozenset[str]:
     """Content words of a message beside its values and what takes back."""
     said = {word for values in given.values() for value in values for word in _parts(value)}
     return frozenset(

@@ -9,6 +9,7 @@ from typing import Final
 from spector.language.frames.pairs.lines import Line
 from spector.language.frames.pairs.values import in_figures, is_day, values_of
 from spector.language.words import is_stop
+from spector.process import keeps
 
 __all__ = ["TITLES", "Values", "values_in"]
 
@@ -49,6 +50,7 @@ _PATTERNS: Final = (
 TITLES: Final = frozenset("mr mrs ms miss dr prof bey hanim hoca amca teyze".split())
 
 
+@keeps(512)
 def values_in(line: Line) -> Values:
     """The values of a sentence; those of another kind are left out."""
     folded = in_figures(line.folded)

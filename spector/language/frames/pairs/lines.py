@@ -72,6 +72,10 @@ class Line(NamedTuple):
     folded: str
     span: Place
 
+    def __hash__(self) -> int:
+        """Of few parts: what is read of a sentence is kept by it, and equal ones are equal here."""
+        return hash((self.span, self.folded))
+
 
 @keeps(256)
 def lines_of(text: str) -> tuple[Line, ...]:
@@ -112,6 +116,7 @@ def clauses_of(text: str) -> tuple[Line, ...]:
     return tuple(out)
 
 
+@keeps(512)
 def is_past(line: Line) -> bool:
     """Whether a sentence tells of the past; "is allowed" does not."""
     return _PAST.search(_PASSIVE.sub(" ", line.folded)) is not None

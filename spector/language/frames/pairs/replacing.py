@@ -136,6 +136,8 @@ def _by_clauses(old: str, new: str, many: bool, likeness: float) -> Replacement 
     if not folded or beginnings(old).isdisjoint(beginnings(new)):
         return None
     clauses = clauses_of(new)
+    if not clauses:
+        return None
     known = lines_of(old)
     if len(clauses) > 1:
         for after in clauses:

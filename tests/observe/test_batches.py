@@ -1,0 +1,100 @@
+"""A batch decides as its messages would one by one, over mixed talk in English and Turkish.
+
+Stages that read many messages at once (names, vectors, caches of sentences) must not let one of
+them change what another becomes.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import spector
+from spector.clock import ManualClock
+from tests.fakes import FakeEmbedder
+
+DAY = 1_780_000_000_000
+_NAMES = "Ada Bob Carla Deniz Emre Fatma Grace Hakan Irene Jamal".split()
+_TOWNS = "Kars Van Oslo Lima Izmir Bergen Porto Quito".split()
+_THINGS = "tea coffee jazz chess hiking pottery sushi olives".split()
+_FORMS = (
+    "I live in {town} now.", "{name} lives in {town}.", "I moved from {town} to {other}.",
+    "My favourite drink is {thing}.", "I don't like {thing} any more.", "I really love {thing}.",
+    "{name} works as a nurse in {town}. Do you know that town? It was cold there.",
+    "The meeting with {name} is at {n}:30.", "The meeting with {name} was moved to {n}:45.",
+    "No wait, the meeting with {name} is at {n}:15.", "thanks, that's great!", "ok lol",
+    "What should I cook for {name} tomorrow?", "I will visit {name} in {town} on Friday.",
+    "{name} told me that she started learning {thing}, and she is happy about it. "
+    "Yesterday we met Grace Hopper in {town}. Have you been there? I have not.",
+    "From now on answer in {n} sentences.", "My rent is {n}00 euros.",
+    "They raised my rent to {n}50.",
+    "{town} şehrinde yaşıyorum.", "Artık {town} şehrinde yaşıyorum, {other} değil.",
+    "{name} ile yarın {town} şehrine gideceğiz.", "{thing} sevmiyorum.", "{thing} çok severim.",
+    "Toplantı saat {n}:30'da.", "Toplantı {n}:45'e alındı.", "teşekkürler", "nasılsın?",
+    "Kardeşim {name} doktor olarak çalışıyor. Onu tanıyor musun? Çok iyi biridir.",
+)
+
+
+def _messages(count: int, seed: int) -> list[dict[str, str]]:
+    rng = random.Random(seed)
+    return [
+        {"role": rng.choice(("user", "user", "user", "assistant")),
+         "content": rng.choice(_FORMS).format(
+             name=rng.choice(_NAMES), town=rng.choice(_TOWNS), other=rng.choice(_TOWNS),
+             thing=rng.choice(_THINGS), n=rng.randrange(2, 10))}
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def _outcome(
+    messages: list[dict[str, str]], embedder: Any, *, many: bool, session: str | None
+) -> list[dict[str, Any]]:
+    with spector.open(":memory:", embedder=embedder, clock=ManualClock(DAY)) as memory:
+        if many:
+            results = memory.observe_many(messages, session_id=session, user_id="u")
+        else:
+            results = [
+                memory.observe(each, session_id=session, user_id="u") for each in messages
+            ]
+        assert memory.check().ok
+        return [each.to_dict() for each in results]
+
+
+def _assert_equal(messages: list[dict[str, str]], embedder: Any, session: str | None) -> None:
+    """The same reading of each message and, but for one in a hundred, the same decision.
+
+    What a batch has made so far is found by vector and slot, not by words, so that a few memories
+    have other neighbours than those of a single call.
+    """
+    one = _outcome(messages, embedder, many=False, session=session)
+    other = _outcome(messages, embedder, many=True, session=session)
+    for message, single, batched in zip(messages, one, other, strict=True):
+        assert _read(single) == _read(batched), message
+    differ = sum(_decided(a) != _decided(b) for a, b in zip(one, other, strict=True))
+    assert differ <= len(messages) // 100
+
+
+def _read(result: dict[str, Any]) -> dict[str, Any]:
+    """What does not depend on other memories."""
+    names = ("kind", "filter", "category", "entities", "emotion", "density", "class_confidence")
+    parts = ("text", "said", "notes", "references", "valid_until", "entities")
+    return {name: result.get(name) for name in names} | {
+        "units": [{name: each[name] for name in parts} for each in result["units"]]
+    }
+
+
+def _decided(result: dict[str, Any]) -> list[str]:
+    return [each["action"] for each in result["units"]]
+
+
+def test_a_small_batch_equals_single_calls() -> None:
+    _assert_equal(_messages(24, seed=5), FakeEmbedder(dim=64), "s")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "session"), [(1, None), (2, "s")])
+def test_hundreds_of_messages_equal_single_calls(seed: int, session: str | None) -> None:
+    """With the model, in batches of 256, of which the last is cut short."""
+    _assert_equal(_messages(300, seed), "default", session)
