@@ -127,7 +127,7 @@ class Committer:
         living = self._series.living(sorted(touched)) if touched else {}
         out = []
         for each in known.values():
-            # what this commit has not touched is as it was when it was looked up
+            # what this commit has not touched is as it was when it was looked up or made
             record = living.get(each.id) if each.id in touched else each.record
             if record is None or record.superseded or record.user_id != job.user_id:
                 continue

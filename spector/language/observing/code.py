@@ -33,21 +33,26 @@ def _code_line() -> re.Pattern[str]:
 
 def code_share(text: str) -> float:
     """Share of the characters of a text that stand in code: fenced, or lines of no prose."""
-    total = sum(not each.isspace() for each in text)
+    total = _solid(text)
     if not total:
         return 0.0
     code = 0
 
     def take(found: re.Match[str]) -> str:
         nonlocal code
-        code += sum(not each.isspace() for each in found.group())
+        code += _solid(found.group())
         return "\n"
 
     rest = _SPANS.sub(take, _FENCED.sub(take, text))
     for line in rest.split("\n"):
         if _code_line().match(line[:_MOST_LINE]):
-            code += sum(not each.isspace() for each in line)
+            code += _solid(line)
     return code / total
+
+
+def _solid(text: str) -> int:
+    """Characters that are no white space."""
+    return sum(map(len, text.split()))
 
 
 def is_xml_block(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,7 @@ def to_record(
     row: Row, header: Any, tier: str, superseded_by: tuple[int, ...] = ()
 ) -> MemoryRecord:
     """The user's view of a record."""
-    return _record(row, tier, superseded_by, *(header[name].item() for name in _FIELDS))
+    return _record(row, tier, superseded_by, *_of_fields(header.item()))
 
 
 def to_records(
@@ -270,6 +271,7 @@ _FIELDS = (
     "event_ms", "confidence", "importance", "valence", "arousal", "stability_days", "utility",
     "access_count", "last_access_s", "flags", "category", "modality",
 )
+_of_fields = itemgetter(*map((RECORD_DTYPE.names or ()).index, _FIELDS))
 _ROW_FIELDS = (
     "id", "text", "tags", "metadata", "recorded_ms", "valid_from_ms", "valid_until_ms",
     "session_id", "agent_id", "user_id", "role", "source", "parents",

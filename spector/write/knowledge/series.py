@@ -77,7 +77,7 @@ class Series:
         self.stored: dict[str, list[MemoryRecord]] = {}
         self.drafts: list[Draft] = []
         self.has_changed = False
-        #: memories that this commit has stored, superseded or changed
+        #: memories that this commit has superseded or changed
         self.touched: set[int] = set()
 
     @property
@@ -122,7 +122,7 @@ class Series:
             append_batch(self._tx, [tier], batch, ids, encoded, self.now_ms)
             self._attach(record, draft)
         self._images[record.id] = encoded.images[0]
-        self.touched.update((record.id, *draft.supersedes))
+        self.touched.update(draft.supersedes)
         if layer is not None:
             self.stored.setdefault(layer, []).append(record)
         self.drafts.append(draft)
