@@ -24,6 +24,7 @@ AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
 IDENTITY: Final = frozenset({"is_named", "is_called"})
 _ACTIVE_RATE: Final = 0.5
 _VALIDATED: Final = 0.6
+_FLOOR: Final = "floor of its category"
 
 
 class Protection:
@@ -41,14 +42,13 @@ class Protection:
         self.spared: dict[str, int] = {}
 
     def of_headers(
-        self, rows: Rows, *, floors: bool, use: bool, guesses: Collection[int] = ()
+        self, rows: Rows, *, floors: bool | Mask, use: bool
     ) -> Mask:
         """Which memories may be forgotten, as far as their headers tell.
 
         Args:
-            floors: ask whether they are younger than the floor of their category.
+            floors: ask whether they are younger than the floor of their category; or who is.
             use: ask whether they are used more than the average.
-            guesses: memories whose category says nothing, and which have the floor of "other".
         """
         night = self._night
         free = np.ones(len(rows), bool)
@@ -59,11 +59,10 @@ class Protection:
             ("unresolved", has_flag(rows, Flag.UNRESOLVED)),
             ("central", np.isin(rows["id"], self._central())),
         ]
-        if floors:
-            floor = night.by_category(night.sleep.category_floors_days, rows)
-            guessed = np.isin(rows["id"], np.array(sorted(guesses), np.int64))
-            floor[guessed] = float(night.sleep.category_floors_days["other"])
-            tests.append(("floor of its category", night.age_days(rows) < floor))
+        if floors is True:
+            floors = night.age_days(rows) < self.floors(rows)
+        if floors is not False:
+            tests.append((_FLOOR, floors))
         if use:
             mean = np.array([self._mean_use.get(each, 0.0) for each in rows["user"].tolist()])
             tests.append(("used more than others", rows["access_count"] > mean))
@@ -71,6 +70,21 @@ class Protection:
             self._count(name, int((free & holds).sum()))
             free &= ~holds
         return free
+
+    def floors(self, rows: Rows, guesses: Collection[int] = ()) -> NDArray[np.float64]:
+        """Days for which each memory is not forgotten; infinite for those that never are.
+
+        Args:
+            guesses: memories whose category says nothing, and which have the floor of "other".
+        """
+        floors = self._night.by_category(self._night.sleep.category_floors_days, rows)
+        guessed = np.isin(rows["id"], np.array(sorted(guesses), np.int64))
+        floors[guessed] = float(self._night.sleep.category_floors_days["other"])
+        return floors
+
+    def note_young(self, count: int) -> None:
+        """Count memories that will be let go once they are older than their floors."""
+        self._count(_FLOOR, count)
 
     def _central(self) -> NDArray[np.int64]:
         return np.array([int(each) for each in self._night.state.central], np.int64)

@@ -389,6 +389,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "spector/sleep/steps/gathering.py": _NIGHTS,
     "spector/sleep/steps/graph.py": _NIGHTS,
     "spector/sleep/steps/learning.py": _NIGHTS,
+    "spector/sleep/steps/budget.py": ("tests/sleep/test_budget.py", *_NIGHTS),
     "spector/sleep/steps/forgetting.py": _NIGHTS,
     "spector/sleep/steps/redundancy.py": _NIGHTS,
     "spector/sleep/steps/summaries.py": _NIGHTS,

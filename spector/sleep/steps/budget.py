@@ -1,0 +1,175 @@
+"""The budget of a user: of memories beyond it those rest that say least."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.knowledge import KnowledgeReader
+from spector.language.observing import keep_scores
+from spector.language.statements import ASSISTANTS
+from spector.layout import Category
+from spector.search import Words
+from spector.sleep.night import Night, Rows, texts_of
+from spector.sleep.protection import Protection, guessed_preferences
+from spector.sleep.steps.summaries import SUMMARY
+
+__all__ = ["Over", "ordered", "over_budget"]
+
+#: roles of what is answered: it goes before what persons said
+_ANSWER: Final = ASSISTANTS | {"tool", "document"}
+#: texts that are read at once
+_TEXTS: Final = 2_000
+#: memories that are compared by what they say: so many, and so many times those that are to go
+_CAREFUL, _TIMES_CAREFUL = 5_000, 3
+#: share of its sources that rest, above which a theme stands for them
+_STANDS_FOR: Final = 0.5
+#: days for which what a night made is left alone
+_FRESH_DAYS: Final = 1.0
+
+
+class Over:
+    """Memories beyond the budget of their users, and why."""
+
+    def __init__(self, rows: Rows, reasons: Mapping[int, str], waiting: int = 0) -> None:
+        self.rows = rows
+        self.reasons = dict(reasons)
+        #: how many more are too many, and wait for another day
+        self.waiting = waiting
+
+
+def over_budget(
+    night: Night, active: Rows, dull: Rows, protection: Protection, reader: KnowledgeReader
+) -> Over:
+    """Of users with more active memories than they may have, those that are worth least."""
+    sleep = night.sleep
+    if sleep.keep_share >= 1.0 and not sleep.capacity_active:
+        return Over(active[:0], {})
+    every = night.memories.rows
+    kept_or_asleep = night.is_active(every) | night.is_dormant(every)
+    out: list[Rows] = []
+    reasons: dict[int, str] = {}
+    room, waiting = night.room_of_step(), 0
+    for user in np.unique(active["user"]).tolist():
+        mine = active[active["user"] == user]
+        total = int((kept_or_asleep & (every["user"] == user)).sum())
+        most = int(np.ceil(sleep.keep_share * total))
+        if sleep.capacity_active and len(mine) > sleep.capacity_active:
+            most = min(most, sleep.capacity_trim or sleep.capacity_active)
+        themes = _idle_themes(night, mine, reader)
+        fresh = night.age_days(themes) < _FRESH_DAYS  # they are of tonight, and wait for the next
+        excess = len(mine) - most - int(fresh.sum()) - int((dull["user"] == user).sum())
+        tonight = max(0, min(excess, room.get(user, 0)))
+        waiting += max(0, excess) - tonight
+        if not tonight:
+            continue
+        idle = themes[~fresh & ~np.isin(themes["id"], dull["id"])]
+        idle = idle[protection.of_headers(idle, floors=False, use=True)][:tonight]
+        mine = mine[~np.isin(mine["id"], [*dull["id"], *themes["id"]])]
+        found = np.concatenate([
+            idle, _least_worth(night, mine, excess - len(idle), tonight - len(idle), protection,
+                               reader),
+        ])  # fmt: skip
+        out.append(found)
+        reasons |= dict.fromkeys(found["id"].tolist(), "beyond the budget")
+    return Over(np.concatenate(out) if out else active[:0], reasons, waiting)
+
+
+def _idle_themes(night: Night, mine: Rows, reader: KnowledgeReader) -> Rows:
+    """Themes and summaries that say nothing which is not awake in its own words, the oldest first.
+
+    They go before all that was said: what a night makes must not take the place of what it is of.
+    One whose sources rest, more than half of them, stands for these and has the floor of its
+    category.
+    """
+    if night.sleep.order == "v9":
+        return mine[:0]
+    summaries = mine["id"][mine["category"] == int(Category.SUMMARY)].tolist()
+    made = [
+        each for each, known in reader.payloads(summaries, "observed").items()
+        if known["write_source"] == "dream"
+        and (known["kind"] == "theme" or (known["kind"] or "").startswith(SUMMARY))
+    ]
+    every = night.memories.rows
+    asleep = set(every["id"][night.is_dormant(every)].tolist())
+    sources, resting = Counter[int](), Counter[int]()
+    for edge in reader.edges(made, direction="out", kinds=["derived_from"]):
+        sources[edge.source] += 1
+        resting[edge.source] += edge.target in asleep
+    idle = [each for each in made if resting[each] <= _STANDS_FOR * sources[each]]
+    found = mine[np.isin(mine["id"], np.array(sorted(idle), np.int64))]
+    return found[np.lexsort((found["id"], found["event_ms"]))]
+
+
+def _least_worth(
+    night: Night, mine: Rows, excess: int, most: int, protection: Protection,
+    reader: KnowledgeReader,
+) -> Rows:
+    """Of the memories that are too many, those that say least, what rests tonight.
+
+    What is to go and is younger than the floor of its category waits for it: nothing that says more
+    goes in its place, or what was said last would stay for its age.
+
+    Args:
+        excess: how many are too many. most: of how many tonight.
+    """
+    if most <= 0:
+        return mine[:0]
+    floors = protection.floors(mine, guessed_preferences(night, mine, reader))
+    free = protection.of_headers(mine, floors=np.isinf(floors), use=True)
+    mine, floors = mine[free], floors[free]
+    young = mine["id"][night.age_days(mine) < floors]
+    if night.sleep.capacity_active and night.sleep.order == "v9":
+        order = np.lexsort((mine["id"], night.retention(mine), mine["utility"]))
+        queue, texts = mine[order], None
+    else:
+        texts = texts_of(night, mine["id"].tolist())
+        queue = _worst_first(mine, texts, most, reader)
+    chosen: list[NDArray[np.void]] = []
+    count = waiting = at = 0
+    while count < most and count + waiting < excess and at < len(queue):
+        part = queue[at : at + _TEXTS]
+        at += _TEXTS
+        ids = part["id"].tolist()
+        known = texts_of(night, ids) if texts is None else texts
+        kept = protection.of_knowledge(ids, known, reader)
+        part = part[~np.isin(part["id"], np.array(sorted(kept), np.int64))]
+        part = part[: excess - count - waiting]
+        waits = np.isin(part["id"], young)
+        waiting += int(waits.sum())
+        chosen.append(part[~waits][: most - count])
+        count += len(chosen[-1])
+    protection.note_young(waiting)
+    return np.concatenate(chosen) if chosen else mine[:0]
+
+
+def _worst_first(
+    rows: Rows, texts: Mapping[int, Words], count: int, reader: KnowledgeReader
+) -> Rows:
+    """Memories by what they are worth; of very many only the short ones are read with care."""
+    most = _CAREFUL + _TIMES_CAREFUL * count
+    if len(rows) <= most:
+        return ordered(rows, texts, reader)
+    lengths = np.array([
+        len(texts[each].text) if each in texts else 0 for each in rows["id"].tolist()
+    ])
+    rows = rows[np.lexsort((rows["id"], lengths))]
+    return np.concatenate([ordered(rows[:most], texts, reader), rows[most:]])
+
+
+def ordered(rows: Rows, texts: Mapping[int, Words], reader: KnowledgeReader) -> Rows:
+    """Memories by what they are worth, the least first; of equal ones the older first."""
+    known = np.array([each in texts for each in rows["id"].tolist()], bool)
+    worth = np.ones(len(rows))
+    ids = rows["id"][known].tolist()
+    said, observed = [texts[each] for each in ids], reader.payloads(ids, "observed")
+    worth[known] = keep_scores(
+        [each.text for each in said], rows["importance"][known].tolist(),
+        [n for n, each in enumerate(said) if (each.role or "").casefold() in _ANSWER],
+        replies=[n for n, each in enumerate(ids) if observed.get(each, {}).get("reply")],
+    )
+    return rows[np.lexsort((rows["id"], rows["event_ms"], worth))]
