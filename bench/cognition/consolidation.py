@@ -2,12 +2,13 @@
 
     python -m bench.cognition.consolidation [--sets locomo beam] [--stores N] [--keep]
 
-A conversation is observed, and two weeks of nights make themes of it. For half and for three tenths
-of the tokens themes have at most four tenths of those of their sources (``theme_share=0.4``), which
-sleep as soon as these are made (``originals="dormant"``), and a budget lets more sleep. A question
-is answered when a hit is a message of its evidence, a fact that one states, or a theme that *quotes
-a whole sentence* of one; being one of a theme's sources is not enough. Contexts of 500 tokens are
-asked the same, by their text, before and after.
+A conversation is observed, and two weeks of nights make themes of it. For half of the tokens themes
+have at most four tenths of those of their sources (``theme_share=0.4``), for three tenths at most
+three; sources sleep as soon as these are made (``originals="dormant"``), and a budget that shrinks
+by a hundredth a night lets more sleep. A question is answered when a hit is a message of its
+evidence, a fact that one states, or a theme that *quotes a whole sentence* of one, with the dates
+that observing resolved in it; being one of a theme's sources is not enough. Contexts of 500 tokens
+are asked the same, by their text, before and after.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ NIGHTS: Final = 14
 CONTEXT: Final = 500
 #: words of a sentence that is told apart from others
 _LEAST: Final = 3
-#: share of the tokens of its sources that a theme has
-_OF_SOURCES: Final = 0.4
-_SHARES: Final = tuple(n / 100 for n in range(90, 0, -10))
+#: share of the tokens of its sources that a theme has, for each budget
+_OF_SOURCES: Final = {0.5: 0.4, 0.3: 0.3}
+_SHARES: Final = tuple(n / 100 for n in range(99, 0, -1))
+#: days after which no floor of a category holds any more
+_FLOORS: Final = 60
 
 
 def sentences(text: str) -> list[str]:
@@ -49,21 +52,22 @@ def sentences(text: str) -> list[str]:
     return [each for each in found if len(each.split()) >= _LEAST]
 
 
-def quoted(memory: Memory, owners: Mapping[int, frozenset[str]], texts: Mapping[str, str]) -> dict[
-    int, frozenset[str]
-]:  # fmt: skip
+def quoted(memory: Memory, owners: Mapping[int, frozenset[str]]) -> dict[int, frozenset[str]]:
     """Memory -> messages, with themes: those of its sources of which it has a whole sentence."""
     out = dict(owners)
-    made = [each for each in memory.records() if each.write_source == "dream"]
-    for each in made:
-        said = f" {' '.join(plain(each.text).split())} "
+    said = {each.id: each for each in memory.records()}
+    for each in said.values():
+        if each.write_source != "dream":
+            continue
+        words = f" {' '.join(plain(each.text).split())} "
         sources = {
             edge.target for edge in memory.graph.edges(each.id) if edge.kind == "derived_from"
-            and edge.source == each.id
+            and edge.source == each.id and edge.target in said
         }  # fmt: skip
-        items = {item for source in sources for item in owners.get(source, ())}
         out[each.id] = frozenset(
-            item for item in items if any(one in said for one in sentences(texts[item]))
+            item for source in sources
+            if any(one in words for one in sentences(said[source].text))
+            for item in owners.get(source, ())
         )
     return out
 
@@ -98,7 +102,7 @@ def measure(talk: Talk) -> dict[str, Any]:
         for _ in range(NIGHTS):
             clock.advance(days=1)
             memory.reflect()
-        owners = quoted(memory, owners_of(memory), talk.texts)
+        owners = quoted(memory, owners_of(memory))
         found = found_by(memory, talk.questions, owners)
         made = [each for each in memory.records(include=[]) if each.write_source == "dream"]
         row |= {
@@ -113,20 +117,21 @@ def measure(talk: Talk) -> dict[str, Any]:
 
 def _within(talk: Talk, budget: float, tokens: int) -> dict[str, Any]:
     """Recall once nights have brought the tokens below a share of what they were."""
-    sleep = SleepConfig(originals="dormant", theme_share=_OF_SOURCES)
+    sleep = SleepConfig(originals="dormant", theme_share=_OF_SOURCES[budget])
     with waking(talk, Config(sleep=sleep)) as (memory, clock):
         for _ in range(NIGHTS):
             clock.advance(days=1)
             memory.reflect()
+        clock.advance(days=_FLOORS)
         for share in _SHARES:
             if tokens_of(memory) <= budget * tokens:
                 break
             _with(memory, Config(sleep=replace(sleep, keep_share=share, blast_radius=1.0)))
-            clock.advance(days=15)
+            clock.advance(days=1)
             memory.reflect("forget")
         own = owners_of(memory)
         found = found_by(memory, talk.questions, own)
-        through = found_by(memory, talk.questions, quoted(memory, own, talk.texts))
+        through = found_by(memory, talk.questions, quoted(memory, own))
         return {
             "tokens": round(tokens_of(memory) / tokens, 3), "own": int(found.sum()),
             "through": int(through.sum()), "context": int(contexts(memory, talk).sum()),

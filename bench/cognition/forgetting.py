@@ -132,7 +132,7 @@ def months(talk: Talk, share: float, *, days: int = DAYS) -> dict[str, Any]:
                 years.append(sum(1 for _ in memory.records(include=[])))
         owners = owners_of(memory)
         found = found_by(memory, talk.questions, owners)
-        through = found_by(memory, talk.questions, quoted(memory, owners, talk.texts))
+        through = found_by(memory, talk.questions, quoted(memory, owners))
         total = memory.count()
         return {
             "talk": talk.name, "share": share, "asked": len(whole), "whole": int(whole.sum()),
@@ -194,7 +194,8 @@ def forgetting_rows() -> list[Score]:
             guarded_ones = sum(sum(r["guarded"].values()) for r in rows)
             out.append(Score(
                 19, f"{name}, {len(rows)} conversations, six months of nights with a budget of"
-                f" {share:.0%}: recall kept, by messages alone / with quotations in themes (worst"
+                f" {share:.0%} of all memories, what nights made among them: recall kept, by"
+                " messages alone / with quotations in themes (worst"
                 f" conversation {worst:.2f}; {active:.0%} active; lost of {guarded_ones} pinned,"
                 f" rules, names, last holders: {gone})",
                 f"{kept:.3f} / {through:.3f}", floor, f"{goal}", kept >= goal and not gone,
