@@ -169,6 +169,10 @@ def test_names_are_folded() -> None:
         ("The depot closes at 17:00.", "The depot closes at 12:00 on Sundays."),
         ("Pazartesileri Nokia'da çalışıyorum.", "Cumaları Ericsson'da çalışıyorum."),
         ("Yazın Roma'da yaşıyorum.", "Kışın Oslo'da yaşıyorum."),
+        ("I never eat meat at home.", "I eat meat in restaurants."),
+        ("The API uses port 80 in production.", "The API uses port 90 in staging."),
+        ("My brother Tom lives in Rome.", "My brother Ben lives in Oslo."),
+        ("Kardeşim Ali Roma'da yaşıyor.", "Kardeşim Can Oslo'da yaşıyor."),
     ],
 )
 def test_what_holds_at_times_that_come_back_leaves_other_times_alone(old: str, new: str) -> None:
@@ -185,6 +189,9 @@ def test_what_holds_at_times_that_come_back_leaves_other_times_alone(old: str, n
         ("I weigh 80 kg.", "I weigh 78 kg."),
         ("The depot closes at 17:00.", "The depot closes at 18:00."),
         ("Yazın Roma'da yaşıyorum.", "Yazın Oslo'da yaşıyorum."),
+        ("My brother Tom lives in Rome.", "My brother lives in Oslo."),
+        ("My brother Tom lives in Rome.", "My brother Tom lives in Oslo."),
+        ("My wife Anna works at Nokia.", "My wife works at Ericsson."),
     ],
 )
 def test_another_value_at_the_same_time_replaces(old: str, new: str) -> None:

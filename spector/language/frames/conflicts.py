@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from spector.language.frames.predicates import KIN, SLOTS, is_single_valued, predicate_of
+from spector.language.frames.predicates import (
+    KIN,
+    MANY_NOUNS,
+    SLOTS,
+    is_single_valued,
+    predicate_of,
+)
 from spector.language.frames.recurring import EACH
 from spector.language.frames.statement import Statement
 from spector.language.frames.values import forms_differ, normal_value
@@ -168,7 +174,9 @@ def _is_same_subject(one: Statement, other: Statement) -> bool:
     if first == second:
         return True
     if "'s " in first or "'s " in second or not _is_thing(one, other):
-        return False
+        # "my brother" is "my brother Tom" where no other one is named
+        short, long = sorted((first, second), key=len)
+        return "'s " in short and long.startswith(f"{short} ") and short.split()[-1] in MANY_NOUNS
     # "the report" and "the annual report" may be two; "server" and "Server's" are one
     return first.replace(" ", "") == second.replace(" ", "")
 

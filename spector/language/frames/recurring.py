@@ -1,4 +1,4 @@
-"""Times that come back: what holds on Mondays, in winter or at night does not end elsewhere."""
+"""Times that come back and places: what holds on Mondays or at work does not end elsewhere."""
 
 from __future__ import annotations
 
@@ -30,13 +30,18 @@ _TURKISH: Final = re.compile(
     r"|\b(yaz|kis)(?:in|lari)\b|\b(ilkbahar|sonbahar)(?:da|lari)\b"
     r"|\b(gece|gunduz|sabah|aksam)(?:leri|lari)\b"
 )
+_PLACES: Final = re.compile(
+    r"\b(?:at|in|on)\s+(?:the\s+)?(home|work|school|office|gym|restaurants?|bars?|cafes?|public|private"
+    r"|production|prod|staging|development|dev|test|testing|qa|weekdays?|parties|trips)\b"
+    r"|\b(evde|ofiste|okulda|restoranda|disarida|canlida|testte|uretimde|isyerinde|partilerde)\b"
+)
 
 
 def recurring_in(text: str) -> str | None:
-    """The times that come back in a sentence, by name; None where it names none."""
+    """The times that come back and the places in a sentence, by name; None where it has none."""
     folded = plain(text)
     names = sorted({
-        " ".join(name.split()) for pattern in (_ENGLISH, _TURKISH)
+        " ".join(name.split()) for pattern in (_ENGLISH, _TURKISH, _PLACES)
         for found in pattern.finditer(folded) for name in found.groups() if name
     })  # fmt: skip
     return EACH + " ".join(names) if names else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from spector.language.frames.predicates import MANY_NOUNS
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.turkish import tables
 from spector.language.frames.turkish.suffixes import strip_case
@@ -120,7 +121,13 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
                 and part[end].text not in tables.VERB_FORMS and end - at < 3
             ):
                 end += 1
-            return Subject(1, tables.KIN[kin], (part[at].start, part[end - 1].stop), at + count)
+            names = [noun.raw for noun in part[at + count : end]]
+            name = tables.KIN[kin]
+            if names and plain(name) in MANY_NOUNS and not (
+                {plain(each) for each in names} & (tables.PROVINCES | tables.PLACE_PARTS)
+            ):  # of several, who is meant
+                name = " ".join((name, *names))
+            return Subject(1, name, (part[at].start, part[end - 1].stop), at + count)
     end = at
     while end < len(part) and part[end].capital and not part[end].suffix and end - at < 3 and (
         part[end].kind == "word"
