@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.language.frames.chat.asked import Given, ValueAsked, value_asked
 from spector.language.frames.chat.restated import restated
+from spector.language.frames.chat.spoken import spoken
 from spector.language.frames.chat.swapped import swapped
 
 __all__ = ["Given", "ValueAsked", "changed_in_chat", "value_asked"]
@@ -11,4 +12,7 @@ __all__ = ["Given", "ValueAsked", "changed_in_chat", "value_asked"]
 
 def changed_in_chat(old: str, new: str) -> float:
     """How surely a new short message changes what an old short one states, 0..1; 0 for not."""
+    after = spoken(new)
+    if after is None or after.open or after.adds:
+        return 0.0  # most messages: the old ones need not be read
     return restated(old, new) or swapped(old, new)
