@@ -160,3 +160,14 @@ def test_what_is_younger_than_its_floor_waits_and_nothing_better_goes_for_it() -
         memory.reflect("forget")
         assert {each.id for each in memory.records(include=[])} == {each.id for each in said}
         assert all(is_dormant(memory, each.id) for each in plans)
+
+
+def test_the_capacity_of_v9_is_met_though_what_is_young_stays() -> None:
+    sleep = spector.SleepConfig(capacity_active=4, capacity_trim=4, order="v9", blast_radius=1.0)
+    with asleep(config=Config(sleep=sleep)) as (memory, clock):
+        memory.remember_many([f"The harbour has {n} blue boats" for n in range(4)], importance=0.9)
+        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan",
+                                     importance=0.3)  # fmt: skip
+        pass_days(clock, 20)
+        memory.reflect("forget")
+        assert {each.id for each in memory.records(include=[])} == {each.id for each in plans}

@@ -123,7 +123,11 @@ def _least_worth(
     free = protection.of_headers(mine, floors=np.isinf(floors), use=True)
     mine, floors = mine[free], floors[free]
     young = mine["id"][night.age_days(mine) < floors]
+    if len(young) == len(mine):  # nothing is read for nothing
+        protection.note_young(min(excess, len(young)))
+        return mine[:0]
     if night.sleep.capacity_active and night.sleep.order == "v9":
+        mine, young = mine[~np.isin(mine["id"], young)], young[:0]  # the limit is met at once
         order = np.lexsort((mine["id"], night.retention(mine), mine["utility"]))
         queue, texts = mine[order], None
     else:
@@ -134,7 +138,7 @@ def _least_worth(
     while count < most and count + waiting < excess and at < len(queue):
         part = queue[at : at + _TEXTS]
         at += _TEXTS
-        ids = part["id"].tolist()
+        ids = part["id"][~np.isin(part["id"], young)].tolist()  # the others are asked in their time
         known = texts_of(night, ids) if texts is None else texts
         kept = protection.of_knowledge(ids, known, reader)
         part = part[~np.isin(part["id"], np.array(sorted(kept), np.int64))]
