@@ -118,6 +118,8 @@ def test_what_changes_supersedes(mind: Memory, before: str, after: str) -> None:
         ("I visited Rome.", "I visited Oslo."),
         ("Bir kedim var.", "Bir köpeğim var."),
         ("Shell, 40 euros", "Shell, 42 euros"),
+        ("Server B is on port 80.", "Server A is on port 90."),
+        ("A hattı 9:00'da kalkıyor.", "B hattı 10:00'da kalkıyor."),
     ],
 )
 def test_what_does_not_change_stays(mind: Memory, before: str, after: str) -> None:

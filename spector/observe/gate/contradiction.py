@@ -33,6 +33,10 @@ _TENSION: Final = 0.8
 _MOST_WORDS: Final = 4
 #: where a clause of a sentence begins
 _CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
+#: a thing that a letter tells from others of its kind: "Server B", "our room A"
+_LABELLED: Final = re.compile(
+    r"\W*(?:(?:[Tt]he|[Mm]y|[Oo]ur)\s+)?((?:[^\W\d_]{2,}\s+){1,2})([A-ZÇĞİÖŞÜ])\b(?!['\u2019.])"
+)
 #: content words from which on another sentence says something
 _FEW_WORDS: Final = 2
 
@@ -123,7 +127,7 @@ def _by_wording(
     """Candidates whose words say that the new text replaces a value of theirs."""
     out: dict[int, Replacement] = {}
     for at, old in enumerate(living):
-        if old.is_knowledge:
+        if old.is_knowledge or _are_two(old.said, new.said):
             continue
         like = 0.0 if old.likeness is None else old.likeness
         found = replacement(
@@ -139,6 +143,14 @@ def _by_wording(
         for at in alone:
             del out[at]
     return out
+
+
+def _are_two(one: str, other: str) -> bool:
+    """Whether two texts begin with things of one kind and different letters: "Room A", "Room B"."""
+    first, second = _LABELLED.match(one), _LABELLED.match(other)
+    return first is not None and second is not None and first[2] != second[2] and (
+        plain(first[1]) == plain(second[1])
+    )
 
 
 def _may_be_many(old: Candidate, new: Incoming) -> bool:
