@@ -118,7 +118,7 @@ I went to a jazz festival. -> user | attended | jazz festival
 I finished my thesis. -> user | finished | thesis; user | has | thesis
 I won a chess tournament. -> user | won | chess tournament
 I read "Dune" twice. -> user | read | Dune
-My dog Max loves the beach. -> user's dog | likes | beach; user | dog | Max
+My dog Max loves the beach. -> Max | likes | beach; user | dog | Max
 Max is my dog. -> user | dog | Max
 My wife is Carla. -> user | wife | Carla
 Anna is my wife. -> user | wife | Anna

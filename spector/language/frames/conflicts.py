@@ -7,13 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from spector.language.frames.predicates import (
-    KIN,
-    MANY_NOUNS,
-    SLOTS,
-    is_single_valued,
-    predicate_of,
-)
+from spector.language.frames.predicates import KIN, SLOTS, is_single_valued, predicate_of
 from spector.language.frames.recurring import EACH
 from spector.language.frames.statement import Statement
 from spector.language.frames.values import forms_differ, normal_value
@@ -102,6 +96,7 @@ def verdicts(
         return []
     found: list[Verdict] = []
     same = [at for at, each in enumerate(old) if _states(each) and _is_same_subject(each, new)]
+    same += _of_only_name(old, new)
     for at in same:
         each = old[at]
         if not _is_same_time(each, new):
@@ -172,13 +167,28 @@ def _states(statement: Statement) -> bool:
 def _is_same_subject(one: Statement, other: Statement) -> bool:
     first, second = _folded(one.subject), _folded(other.subject)
     if first == second:
-        return True
+        return not (one.kin and other.kin) or _is_same_kin(one.kin, other.kin)
     if "'s " in first or "'s " in second or not _is_thing(one, other):
-        # "my brother" is "my brother Tom" where no other one is named
-        short, long = sorted((first, second), key=len)
-        return "'s " in short and long.startswith(f"{short} ") and short.split()[-1] in MANY_NOUNS
+        return False
     # "the report" and "the annual report" may be two; "server" and "Server's" are one
     return first.replace(" ", "") == second.replace(" ", "")
+
+
+def _of_only_name(old: Sequence[Statement], new: Statement) -> list[int]:
+    """The statements about "my sister Ann" that "my sister" is about, if only Ann is known."""
+    if new.kin or "'s " not in new.subject:
+        return []
+    found = [
+        at for at, each in enumerate(old)
+        if each.kin and _states(each) and _is_same_kin(each.kin, new.subject)
+    ]
+    return found if len({_folded(old[at].subject) for at in found}) == 1 else []
+
+
+def _is_same_kin(one: str, other: str) -> bool:
+    """Whether two names for what someone is are of one person: "older sister" and "sister"."""
+    first, second = _folded(one).split("'s "), _folded(other).split("'s ")
+    return first[:-1] == second[:-1] and first[-1].split()[-1] == second[-1].split()[-1]
 
 
 def _is_thing(one: Statement, other: Statement) -> bool:

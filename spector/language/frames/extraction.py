@@ -94,6 +94,21 @@ def extract(
     return tuple(out)
 
 
+def _name_behind(draft: Draft, text: str) -> str:
+    """The name that follows what someone is to a person: "Max" of "my dog Max"; "" for none.
+
+    Of two dogs each is a subject of its own.
+    """
+    words = text[slice(*draft.subject_span)].split()
+    first = len(words)
+    while first and words[first - 1][:1].isupper() and words[first - 1].isalpha():
+        first -= 1
+    kin = words[first - 1] if first else ""
+    if first == len(words) or not plain(kin).startswith(plain(draft.subject.split()[-1])[:2]):
+        return ""
+    return " ".join(words[first:])
+
+
 def _persons(role: str) -> tuple[str, str]:
     """(I, you) of a message by its role."""
     folded = plain(role)
@@ -137,12 +152,14 @@ def _resolved(
     draft: Draft, text: str, first: str, second: str, single_valued: Collection[str]
 ) -> Statement | None:
     """A draft with its subject named; None where a name is missing or nothing can be quoted."""
-    subject = draft.subject
+    subject, kin = draft.subject, ""
     if draft.owner:
         owner = first if draft.owner == 1 else second
         if not owner or (owner == AGENT and draft.owner == 2 and draft.predicate in _NOT_OF_AGENT):
             return None
-        subject = f"{owner}'s {subject}" if subject else owner
+        named = _name_behind(draft, text) if subject else ""
+        whose = f"{owner}'s {subject}" if subject else owner
+        subject, kin = (named, whose) if named else (whose, "")
     subject, value = " ".join(subject.split()), " ".join(draft.object.split())
     if not subject or not value or not draft.predicate or len(value.split()) > _MOST_WORDS:
         return None
@@ -156,7 +173,7 @@ def _resolved(
         single=not draft.listed
         and is_single_valued(draft.predicate, single_valued, by_form=draft.by_form),
         tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
-        window=draft.window, frame=draft.frame,
+        window=draft.window, frame=draft.frame, kin=kin,
     )
 
 

@@ -28,7 +28,7 @@ class Statement:
 
     Attributes:
         subject: ``user``, ``agent``, a speaker's name, or the name or noun phrase in the text
-            without its article; "my sister" of a user is "user's sister".
+            without its article; "my sister" of a user is "user's sister", "my sister Ann" is "Ann".
         predicate: a lemma in snake case: ``lives_in``, ``port``, ``likes``.
         object: the text's words for the value, without article and case ending.
         value: its normal form at the time of the message, which is what is compared.
@@ -44,6 +44,7 @@ class Statement:
         added: the text names the value beside others: "also", "another".
         window: the time that the text is about, in its words ("in 2019"), or None.
         frame: the name of the frame that matched.
+        kin: of a subject with a name, what he is to whom: "user's sister".
     """
 
     subject: str
@@ -63,6 +64,7 @@ class Statement:
     window: str | None = None
     frame: str = ""
     value: str = ""
+    kin: str = ""
 
 
 @dataclass(slots=True)

@@ -16,14 +16,7 @@ from spector.language.frames.english.kinds import (
     is_role,
 )
 from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
-from spector.language.frames.predicates import (
-    DISCOURSE_NOUNS,
-    KIN,
-    MANY_NOUNS,
-    SLOTS,
-    is_plural,
-    predicate_of,
-)
+from spector.language.frames.predicates import DISCOURSE_NOUNS, KIN, SLOTS, is_plural, predicate_of
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Place
 from spector.language.frames.values import is_date
@@ -112,13 +105,11 @@ def is_person(words: Sequence[Word], phrase: Phrase) -> bool:
 
 
 def subject_name(words: Sequence[Word], phrase: Phrase, text: str) -> str:
-    """A subject without its article; a name behind "my wife" is left out, of several it stays."""
+    """A subject without its article; a name behind "my sister" is left out."""
     end = phrase.end
     if is_person(words, phrase):
         while end - 1 > phrase.first and words[end - 1].capital:
             end -= 1
-        if words[end - 1].text in MANY_NOUNS:
-            end = phrase.end
     return text_of(words, phrase.first, end, text)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from spector.language.frames.predicates import MANY_NOUNS
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.turkish import tables
 from spector.language.frames.turkish.suffixes import strip_case
@@ -91,6 +91,12 @@ def nouns_of(words: Sequence[Word]) -> list[Noun]:
     return out
 
 
+#: endings of verbs in the third person
+_FINITE: Final = re.compile(
+    r"(?:yor|[aeiu]r|[dt][iu]|m[iu]s|[ae]cak|[ae]cek|m[ae]z)(?:lar|ler)?(?:[dt][iu]|m[iu]s)?$"
+)
+
+
 def clauses(nouns: Sequence[Noun]) -> Iterator[list[Noun]]:
     """The parts of a sentence between signs and conjunctions."""
     part: list[Noun] = []
@@ -121,13 +127,12 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
                 and part[end].text not in tables.VERB_FORMS and end - at < 3
             ):
                 end += 1
-            names = [noun.raw for noun in part[at + count : end]]
-            name = tables.KIN[kin]
-            if names and plain(name) in MANY_NOUNS and not (
-                {plain(each) for each in names} & (tables.PROVINCES | tables.PLACE_PARTS)
-            ):  # of several, who is meant
-                name = " ".join((name, *names))
-            return Subject(1, name, (part[at].start, part[end - 1].stop), at + count)
+            names = {plain(noun.raw) for noun in part[at + count : end]}
+            if names & (tables.PROVINCES | tables.PLACE_PARTS) or (
+                end == len(part) - 1 and _FINITE.search(part[end].text)
+            ):
+                end = at + count  # "kızım Fransızca konuşuyor": what she speaks
+            return Subject(1, tables.KIN[kin], (part[at].start, part[end - 1].stop), end)
     end = at
     while end < len(part) and part[end].capital and not part[end].suffix and end - at < 3 and (
         part[end].kind == "word"
