@@ -101,10 +101,10 @@ def _name_behind(draft: Draft, text: str) -> str:
     """
     words = text[slice(*draft.subject_span)].split()
     first = len(words)
-    while first and words[first - 1][:1].isupper() and words[first - 1].isalpha():
+    while first > 1 and words[first - 1][:1].isupper() and words[first - 1].isalpha():
         first -= 1
-    kin = words[first - 1] if first else ""
-    if first == len(words) or not plain(kin).startswith(plain(draft.subject.split()[-1])[:2]):
+    kin = plain("".join(words[first - 1 : first]))
+    if first == len(words) or not kin.startswith(plain(draft.subject.split()[-1])[:2]):
         return ""
     return " ".join(words[first:])
 
