@@ -1,12 +1,18 @@
 """How long a night of a large store is, and who waits for it.
 
-    python -m bench.cognition.night [memories] [--new 2000] [--users 1] [--profile] [--keep]
+    python -m bench.cognition.night [memories] [--new 2000] [--users 1] [--forget 0]
+                                    [--store DIR] [--paced] [--profile] [--keep]
 
 A store is filled, sleeps until nothing is left to do, observes new messages a day later and sleeps
 again: that cycle is timed, step by step. In a second one, a day and as many messages later, one
 thread writes and one recalls: reported are how long writers wait at most, and the recalls' median
 time beside that of recalls next to the same writer before it, and of recalls alone. Before that the
 same with a night that makes no room for others. Vectors are hashed words: no model takes part.
+
+On a machine that others load, seconds of the clock say little: CPU seconds and the longest times
+for which a night holds the lock of the store, with the line that took it, are reported as well.
+``--store`` keeps the filled store and begins from a copy of it; ``--forget`` leaves old memories
+for upkeep to erase in each night.
 """
 
 from __future__ import annotations
@@ -17,11 +23,14 @@ import hashlib
 import json
 import os
 import pstats
+import shutil
 import statistics
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,44 +130,130 @@ def observe(memory: Memory, first: int, count: int, *, users: int) -> None:
         )  # fmt: skip
 
 
+class Held:
+    """A lock that notes for how long one thread holds it, and where it took it."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self._depth = 0
+        self._since = 0.0
+        self._where = ""
+        #: the thread whose holds count; None for that of whoever holds it
+        self.thread: int | None = None
+        #: where it was taken -> the longest hold, in seconds
+        self.longest: dict[str, float] = {}
+
+    def acquire(self, *how: Any, **named: Any) -> bool:
+        taken: bool = self._lock.acquire(*how, **named)
+        if taken:
+            self._depth += 1
+            if self._depth == 1:
+                self._since, self._where = time.perf_counter(), _caller()
+        return taken
+
+    def release(self) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self.thread in (None, threading.get_ident()):
+            held = time.perf_counter() - self._since
+            self.longest[self._where] = max(self.longest.get(self._where, 0.0), held)
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *raised: object) -> None:
+        self.release()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lock, name)
+
+    def worst(self, count: int = 6) -> dict[str, float]:
+        """The places that held it longest, in milliseconds."""
+        ordered = sorted(self.longest.items(), key=lambda each: -each[1])[:count]
+        return {where: round(1000 * held, 1) for where, held in ordered}
+
+
+def _caller() -> str:
+    """The functions of the package that took a lock, the innermost first."""
+    frame, found = sys._getframe(2), list[str]()
+    while frame is not None and len(found) < 4:
+        name = frame.f_code.co_filename.rpartition("/spector/")[2]
+        if not name.startswith("/") and not name.startswith("store/core/") and "lib" not in name:
+            found.append(f"{name}:{frame.f_code.co_name}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return " < ".join(found)
+
+
+def filled(
+    memories: int, users: int, kept: Path | None, place: Path, out: dict[str, Any]
+) -> ManualClock:
+    """A store at a place that has nothing left to do, a copy of one that was kept before."""
+    clock = ManualClock(NOW)
+    if kept is None or not kept.exists():
+        with spector.open(place, embedder=Hashed(), clock=clock) as memory:
+            began = time.perf_counter()
+            fill(memory, clock, memories, users=users)
+            out["fill_s"] = round(time.perf_counter() - began, 1)
+            clock.advance(days=1)
+            began, cpu = time.perf_counter(), time.process_time()
+            first = memory.reflect()
+            out["first"] = _steps(first, time.perf_counter() - began, time.process_time() - cpu)
+        print(json.dumps(out), flush=True)
+        if kept is not None:
+            shutil.copytree(place, kept)
+    else:
+        shutil.copytree(kept, place)
+        clock.advance(days=366)
+    return clock
+
+
 def nights(
-    memories: int, new: int, users: int, *, profile: bool = False, folder: str | None = None
+    memories: int, new: int, users: int, *, forget: int = 0, profile: bool = False,
+    folder: str | None = None, kept: Path | None = None, rests: bool = True,
 ) -> dict[str, Any]:
     """Every figure of a store of so many memories."""
-    out: dict[str, Any] = {"memories": memories, "new": new, "users": users,
+    out: dict[str, Any] = {"memories": memories, "new": new, "users": users, "forget": forget,
                            "cores": os.cpu_count()}  # fmt: skip
-    clock = ManualClock(NOW)
-    with tempfile.TemporaryDirectory(dir=folder) as place, spector.open(
-        Path(place, "mind"), embedder=Hashed(), clock=clock
-    ) as memory:
-        began = time.perf_counter()
-        fill(memory, clock, memories - new, users=users)
-        out["fill_s"] = round(time.perf_counter() - began, 1)
-        clock.advance(days=1)
-        began = time.perf_counter()
-        first = memory.reflect()
-        out["first"] = _steps(first, time.perf_counter() - began)
-        print(json.dumps(out), flush=True)
-        clock.advance(days=1)
-        observe(memory, memories - new, new, users=users)
-        clock.advance(days=3)
-        meter = cProfile.Profile() if profile else None
-        began, cpu = time.perf_counter(), time.process_time()
-        report = meter.runcall(memory.reflect) if meter else memory.reflect()
-        out["cycle"] = _steps(report, time.perf_counter() - began, time.process_time() - cpu)
-        if meter:
-            pstats.Stats(meter).sort_stats("cumulative").print_stats(60)
-            pstats.Stats(meter).sort_stats("tottime").print_stats(30)
-        print(json.dumps(out["cycle"]), flush=True)
-        pace = memory._parts.sleeper._pace
-        for n, (name, rest) in enumerate((("unpaced", 0.0), ("beside", pace._rest))):
-            observe(memory, memories + n * new, new, users=users)
-            clock.advance(days=3)
-            pace._rest = rest
-            out[name] = beside(memory, memories)
-            print(json.dumps({name: out[name]}), flush=True)
-        out["ok"] = memory.check().ok
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        path = Path(place, "mind")
+        clock = filled(memories - new, users, kept, path, out)
+        with spector.open(path, embedder=Hashed(), clock=clock) as memory:
+            store = memory._parts.store
+            store.lock = held = Held(store.lock)
+            day(memory, clock, memories - new, new, users, forget)
+            held.longest.clear()
+            meter = cProfile.Profile() if profile else None
+            began, cpu = time.perf_counter(), time.process_time()
+            with meter or nullcontext():
+                report = memory.reflect()
+            out["cycle"] = _steps(report, time.perf_counter() - began, time.process_time() - cpu)
+            out["cycle"]["held_ms"] = held.worst()
+            if meter:
+                pstats.Stats(meter).sort_stats("cumulative").print_stats(60)
+                pstats.Stats(meter).sort_stats("tottime").print_stats(30)
+            print(json.dumps(out["cycle"]), flush=True)
+            pace = memory._parts.sleeper._pace
+            for n, (name, rest) in enumerate((("unpaced", 0.0), ("beside", pace._rest))):
+                if rest or rests:
+                    day(memory, clock, memories + n * new, new, users, forget)
+                    pace._rest = rest
+                    out[name] = beside(memory, memories, held)
+                    print(json.dumps({name: out[name]}), flush=True)
+            out["ok"] = memory.check().ok
     return out
+
+
+def day(
+    memory: Memory, clock: ManualClock, first: int, new: int, users: int, forget: int
+) -> None:
+    """New messages, and old ones that are forgotten and due to be erased, three days later."""
+    clock.advance(days=1)
+    observe(memory, first, new, users=users)
+    if forget:
+        chance = np.random.default_rng(first)
+        ids = memory._parts.sleeper._survey.all().rows["id"]
+        memory.forget(chance.choice(ids, forget, replace=False).tolist())
+    clock.advance(days=3)
 
 
 def _steps(report: Any, seconds: float, cpu: float = 0.0) -> dict[str, Any]:
@@ -169,7 +264,7 @@ def _steps(report: Any, seconds: float, cpu: float = 0.0) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def beside(memory: Memory, last: int) -> dict[str, Any]:
+def beside(memory: Memory, last: int, held: Held) -> dict[str, Any]:
     """A cycle while one thread writes and one recalls."""
     chance = np.random.default_rng(SEED + 7)
     cues = [message(int(n), chance) for n in chance.integers(0, last, 200)]
@@ -204,16 +299,19 @@ def beside(memory: Memory, last: int) -> dict[str, Any]:
     time.sleep(_AWAKE_S)
     waits_awake, where[0] = list(waits), "begin"
     waits.clear()
-    began = time.perf_counter()
+    held.longest.clear()
+    held.thread = threading.get_ident()
+    began, cpu = time.perf_counter(), time.thread_time()
     report = memory.reflect(progress=lambda step, seen, total: where.__setitem__(0, step))
-    seconds = time.perf_counter() - began
+    seconds, cpu = time.perf_counter() - began, time.thread_time() - cpu
     done.set()
     for each in threads:
         each.join()
+    held.thread = None
     after = list(_recalls(memory, cues, 300))
     quiet = [*before, *after]
     return {
-        **_steps(report, seconds), "writes": len(waits),
+        **_steps(report, seconds, cpu), "held_ms": held.worst(), "writes": len(waits),
         "worst_after_ms": {name: round(1000 * s, 1) for name, s in worst.items()},
         "write_alone_ms": _ms(alone), "write_awake_ms": _ms(waits_awake), "write_ms": _ms(waits),
         "recalls": len(during),
@@ -248,10 +346,16 @@ def main() -> None:
     parser.add_argument("memories", type=int, nargs="?", default=100_000)
     parser.add_argument("--new", type=int, default=2_000)
     parser.add_argument("--users", type=int, default=1)
+    parser.add_argument("--forget", type=int, default=0, help="memories to erase in each night")
+    parser.add_argument("--store", type=Path, help="where the filled store is kept")
+    parser.add_argument("--paced", action="store_true", help="only beside others as it is")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--keep", action="store_true", help="write bench/results")
     options = parser.parse_args()
-    found = nights(options.memories, options.new, options.users, profile=options.profile)
+    found = nights(
+        options.memories, options.new, options.users, forget=options.forget,
+        profile=options.profile, kept=options.store, rests=not options.paced,
+    )
     if options.keep:
         FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

@@ -402,6 +402,36 @@ def test_what_is_stated_on_many_days_is_a_pattern() -> None:
         assert changed(memory.reflect("abstract"), "abstract") == 0
 
 
+def test_every_habit_becomes_a_pattern_a_few_a_day() -> None:
+    """Only the three most stated habits ever did: those that were known took all three places."""
+    habits = ("kefir", "the lute", "Van", "sudoku", "bread", "the sea", "dawn")
+
+    def patterns(memory: Memory) -> list[str]:
+        return sorted(r.text for r in memory.records() if r.category is spector.Category.PATTERN)
+
+    with asleep() as (memory, clock):
+        for day in range(3):
+            for name in habits:
+                source = memory.remember(f"day {day}: {name}", user_id="zed")
+                memory.facts.add("Ada Lovelace", "enjoys", name, source=source)
+            pass_days(clock, 1)
+        counts = []
+        for hours in (0, 1, 25, 25, 25):
+            clock.advance(hours=hours)
+            plan = memory.reflect("abstract", dry_run=True).proposals
+            report = memory.reflect("abstract")
+            assert len(plan) == changed(report, "abstract")
+            counts.append(changed(report, "abstract"))
+            if hours == 0:
+                assert report.step("abstract").skipped == {"patterns of a day": 4}  # type: ignore[union-attr]
+        assert counts == [3, 0, 3, 1, 0]
+        assert patterns(memory) == sorted(
+            f"Ada Lovelace usually enjoys {name} (3 of 3)." for name in habits
+        )
+        memory.reflect_undo(3)
+        assert len(patterns(memory)) == 6
+
+
 def test_a_store_without_an_embedder_sleeps_too() -> None:
     from tests.sleep.nights import BEGIN
 

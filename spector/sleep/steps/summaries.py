@@ -157,32 +157,61 @@ def _derived(
 
 
 def abstract(night: Night, cursor: int) -> Units:
-    """What a user states again and again, on different days, becomes a pattern."""
+    """What a user states again and again, on different days, becomes a pattern.
+
+    The most stated ones first, a few in 24 hours; the others wait.
+    """
+    lately = [
+        each for each in night.state.recent.get("abstracted", [])
+        if each[0] > night.started_ms - DAY_MS
+    ]
+    left = max(0, night.sleep.abstract_clusters - sum(each[1] for each in lately))
     with night.survey.knowledge() as reader:
         known = _made_before(night, reader, PATTERN)
-        habits = _habits(night, reader)
-    for fact, sources in habits[: night.sleep.abstract_clusters]:
-        kind = f"{PATTERN}{fact['id']}"
-        before = known.get((fact["scope"] or None, kind))
-        if before is not None and (not set(sources) - before.sources or not night.tools.embeds):
-            continue
-        words = texts_of(night, sources)
-        text, fallback = night.condensed(
-            [words[each].text for each in sources if each in words], "abstraction"
-        )
-        text = text or pattern_text(fact["json"], len(sources))
-        fields: dict[str, Any] = {
-            "tier": "semantic", "importance": night.sleep.pattern_importance,
-            "category": Category.PATTERN, "user_id": fact["scope"] or None,
-            "confidence": fact["confidence"], **night.vector_of(sources),
-        }  # fmt: skip
-        yield Unit(
-            prepared=[Prepared(text, fields)], seen=len(sources), reason="stated on many days",
-            fallback=fallback,
-            restates=None if before is None else before.id,
-            decide=_derived(sources, kind, None if before is None else before.id),
-        )  # fmt: skip
-    return None
+        due = [each for each in _habits(night, reader) if _has_news(night, known, *each)]
+    chosen = night.once("habits", lambda: [fact["id"] for fact, _ in due[:left]])
+    waiting = night.once("waiting", lambda: len(due) - len(chosen))
+    for fact, sources in due:
+        if fact["id"] in chosen:
+            yield _pattern(night, fact, sources, known.get(_pattern_key(fact)))
+    if waiting:
+        yield Unit(seen=waiting, skipped={"patterns of a day": waiting})
+    noted = [*lately, [night.started_ms, len(chosen)]] if chosen else lately
+    return {"recent": {"abstracted": noted}}
+
+
+def _has_news(
+    night: Night, known: Mapping[tuple[str | None, str], _Made], fact: Mapping[str, Any],
+    sources: Sequence[int],
+) -> bool:
+    """Whether a habit has no pattern yet, or memories that its pattern does not count."""
+    before = known.get(_pattern_key(fact))
+    return before is None or bool(set(sources) - before.sources and night.tools.embeds)
+
+
+def _pattern_key(fact: Mapping[str, Any]) -> tuple[str | None, str]:
+    return fact["scope"] or None, f"{PATTERN}{fact['id']}"
+
+
+def _pattern(
+    night: Night, fact: Mapping[str, Any], sources: Sequence[int], before: _Made | None
+) -> Unit:
+    """The unit that makes the pattern of a habit, or has it count what is new."""
+    words = texts_of(night, sources)
+    text, fallback = night.condensed(
+        [words[each].text for each in sources if each in words], "abstraction"
+    )
+    fields: dict[str, Any] = {
+        "tier": "semantic", "importance": night.sleep.pattern_importance,
+        "category": Category.PATTERN, "user_id": fact["scope"] or None,
+        "confidence": fact["confidence"], **night.vector_of(sources),
+    }  # fmt: skip
+    known = None if before is None else before.id
+    return Unit(
+        prepared=[Prepared(text or pattern_text(fact["json"], len(sources)), fields)],
+        seen=len(sources), reason="stated on many days", fallback=fallback, restates=known,
+        decide=_derived(sources, _pattern_key(fact)[1], known),
+    )  # fmt: skip
 
 
 def pattern_of(kind: str) -> int:
@@ -193,8 +222,9 @@ def pattern_of(kind: str) -> int:
 
 def pattern_text(fact: Mapping[str, Any], count: int) -> str:
     """How a habit reads that some memories state."""
+    subject = fact["subject"][:1].upper() + fact["subject"][1:]
     return (
-        f"{fact['subject'].capitalize()} usually {fact['predicate'].replace('_', ' ')}"
+        f"{subject} usually {fact['predicate'].replace('_', ' ')}"
         f" {fact['object']} ({count} of {count})."
     )
 
