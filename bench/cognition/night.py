@@ -136,26 +136,27 @@ class Held:
     def __init__(self, lock: Any) -> None:
         self._lock = lock
         self._depth = 0
-        self._since = 0.0
+        self._since = self._worked = 0.0
         self._where = ""
-        #: the thread whose holds count; None for that of whoever holds it
+        #: the thread whose holds count; None for all of them
         self.thread: int | None = None
-        #: where it was taken -> the longest hold, in seconds
-        self.longest: dict[str, float] = {}
+        #: where it was taken -> the longest hold, in seconds of the clock and of the processor
+        self.longest: dict[str, tuple[float, float]] = {}
 
     def acquire(self, *how: Any, **named: Any) -> bool:
         taken: bool = self._lock.acquire(*how, **named)
         if taken:
             self._depth += 1
             if self._depth == 1:
-                self._since, self._where = time.perf_counter(), _caller()
+                self._since, self._worked = time.perf_counter(), time.thread_time()
+                self._where = _caller()
         return taken
 
     def release(self) -> None:
         self._depth -= 1
         if self._depth == 0 and self.thread in (None, threading.get_ident()):
-            held = time.perf_counter() - self._since
-            self.longest[self._where] = max(self.longest.get(self._where, 0.0), held)
+            held = time.perf_counter() - self._since, time.thread_time() - self._worked
+            self.longest[self._where] = max(self.longest.get(self._where, (0.0, 0.0)), held)
         self._lock.release()
 
     def __enter__(self) -> bool:
@@ -167,10 +168,10 @@ class Held:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lock, name)
 
-    def worst(self, count: int = 6) -> dict[str, float]:
-        """The places that held it longest, in milliseconds."""
-        ordered = sorted(self.longest.items(), key=lambda each: -each[1])[:count]
-        return {where: round(1000 * held, 1) for where, held in ordered}
+    def worst(self, count: int = 6) -> dict[str, list[float]]:
+        """The places that held it longest: milliseconds of the clock, and of the processor."""
+        ordered = sorted(self.longest.items(), key=lambda each: -each[1][0])[:count]
+        return {where: [round(1000 * each, 1) for each in held] for where, held in ordered}
 
 
 def _caller() -> str:

@@ -121,7 +121,9 @@ def _rebuilt(
     """Compact a partition; what it did."""
     arrangement = arrange(router, store, segment_id, config)
     between()
-    return compact_partition(store, segment_id, arrangement)
+    done = compact_partition(store, segment_id, arrangement)
+    store.follow_words()  # of one partition now: the next recall would wait for all of them
+    return done
 
 
 def _rehearse(store: Store, segment_id: int, *_: object) -> Rewrite | None:

@@ -87,7 +87,7 @@ def finish_erasure(
     not_yet: set[int] = set()
     for store, what in due.items():
         between()
-        done, left = purge(store)
+        done, left = purge(store, between)
         between()
         if not left and len(store.partitions.retired_files):
             left = "a reader held on to a partition that was replaced; close it and compact again"

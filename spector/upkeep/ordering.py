@@ -76,6 +76,7 @@ def cluster_due(
                 continue
             between()
             did = compact_partition(store, segment_id, arrangement)
+            store.follow_words()
         except PartitionCorruptError as error:
             done.failed.append({"path": path, "message": str(error)})
             continue

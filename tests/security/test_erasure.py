@@ -184,6 +184,22 @@ def test_a_full_text_index_grows_no_level_with_each_of_many_purges(
     assert memory.check().ok
 
 
+def test_the_merge_in_pieces_leaves_the_last_merge_nothing(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = memory.remember_many([f"Zqxname{n:04d} lives in Zqjstreet" for n in range(300)])
+    pieces: list[int] = []
+    monkeypatch.setattr(erase, "_PIECE", 1)
+    memory.forget(ids(made)[::2])
+    assert erase.purge(memory._parts.store, lambda: pieces.append(1))[1] == ""
+    assert len(pieces) >= 2
+    report = memory.compact(verify=["Zqxname0000"])
+    assert report.receipt is not None
+    assert report.receipt.complete
+    assert memory.check().ok
+    assert len(memory.recall("Zqjstreet", k=10)) == 10
+
+
 def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +212,7 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
             erase._set_stage(connection, erase.LOG)
         return []
 
+    monkeypatch.setattr(erase, "_merge_in_pieces", lambda *_: None)
     monkeypatch.setattr(erase, "_rewrite_catalog", rewrite)
     receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
     assert receipt is not None

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import spector
 from spector import Config, Memory
+from spector.lexical.index import WordIndex
 from spector.sleep.maintenance import reflect_once
 from tests.sleep.nights import asleep, pass_days
 
@@ -74,6 +76,33 @@ def test_who_writes_goes_between_two_partitions_of_an_erasure(tmp_path: Path) ->
         assert len(written) >= 2 * report.compaction.partitions_compacted
         assert memory.check().ok
         assert {each.id for each in memory.records()} >= set(written)
+
+
+def test_words_of_rewritten_partitions_are_read_without_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saving the index of words read all that upkeep had rewritten, under the store's lock."""
+    with asleep(tmp_path / "mind") as (memory, clock):
+        old = []
+        for day in range(4):
+            old += memory.remember_many([f"note {n} of day {day}" for n in range(90)])
+            pass_days(clock, 1)
+        memory.recall("note 3")
+        memory.forget(old[::3])
+        pass_days(clock, 3)
+        lock, held = memory._parts.store.lock, []
+        compare = WordIndex._compare
+
+        def noted(self: WordIndex, *args: Any) -> None:
+            held.append(lock._is_owned())  # type: ignore[attr-defined]
+            compare(self, *args)
+
+        monkeypatch.setattr(WordIndex, "_compare", noted)
+        assert memory.reflect("upkeep").compaction.partitions_compacted == 4
+        assert held
+        assert not any(held)
+        assert "note 3 of day 1" not in [hit.text for hit in memory.recall("note 3 of day 1", k=9)]
+        assert memory.check().ok
 
 
 def _beside(

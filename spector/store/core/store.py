@@ -72,6 +72,9 @@ class WordKeeper(Protocol):
     def save(self, store: Store) -> None:
         """Write the files that are worth it, under the store's lock; a full disk raises nothing."""
 
+    def follow(self, store: Store) -> None:
+        """Take over what was committed, as the next recall would; without the store's lock."""
+
     def files_are_gone(self) -> None:
         """The files have been removed."""
 
@@ -265,6 +268,7 @@ class Store(StoreViews):
 
     def index_rest(self) -> None:
         """Build a bounded number of missing scan indexes and save them; for quiet times."""
+        self.follow_words()
         for _ in range(_QUIET_STEPS):
             with self.exclusive():  # given back in between: writers wait for one step at most
                 self.ensure_usable(write=True)
@@ -276,6 +280,15 @@ class Store(StoreViews):
             self.partitions.indexes.save_some()
             if self.words is not None:
                 self.words.save(self)
+
+    def follow_words(self) -> None:
+        """Have the index of words take over what was committed, if one is in use.
+
+        Else the next recall does, or who saves the index: for a long time under the lock, if many
+        partitions were rewritten.
+        """
+        if self.words is not None and self.files.durable:
+            self.words.follow(self)
 
     def next_change_seq(self) -> int:
         """Change counter of the next commit.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,6 +54,12 @@ CATALOG, LOG, PARTITIONS = STAGES = "1", "log", "partitions"
 _LOOKS: Final = 8
 #: levels of the full-text index after which it is made anew
 _MOST_LEVELS: Final = 500
+#: pages of the full-text index that are merged at once, and how often at most
+_PIECE: Final = 200
+_MOST_PIECES: Final = 20_000
+_MERGE: Final = "INSERT INTO fulltext(fulltext, rank) VALUES ('merge', ?)"
+#: rows that a merge which has done nothing has changed are fewer
+_SOME: Final = 2
 
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL)"
@@ -102,15 +108,22 @@ def awaits_erasure(store: Store, record_id: int) -> bool:
         return _has_table(db) and bool(db.execute(sql, (record_id,)).fetchone()[0])
 
 
-def purge(store: Store) -> tuple[list[Purged], str]:
+def purge(store: Store, between: Callable[[], object] = int) -> tuple[list[Purged], str]:
     """Remove remnants of deleted rows from the catalog's pages and its log.
 
     Returns what was done, and why the log could not be emptied ("" when it was). Rows are zeroed
     when they are deleted. Two remnants are left: words in the full-text index, which a merge of its
     segments drops (the option ``secure-delete`` would zero them at once, but makes files that
     SQLite before 3.42 cannot read), and copies in the slack of rebalanced pages, which only a
-    rewrite of the file removes. Writers wait for both; recalls do not.
+    rewrite of the file removes. Writers wait for one piece of the merge at a time, and for the
+    rewrite; recalls do not.
+
+    Args:
+        between: called between two pieces of work, without a lock.
     """
+    if _stage(store) == CATALOG:
+        _merge_in_pieces(store, between)
+        between()
     with store.exclusive(), store.noting_failure():
         store.checkpoint()
         done = _rewrite_catalog(store) if _stage(store) == CATALOG else []
@@ -133,6 +146,24 @@ def purge(store: Store) -> tuple[list[Purged], str]:
         "a reader held on to the catalog's log, which may repeat old pages; close it and compact "
         "again"
     )
+
+
+def _merge_in_pieces(store: Store, between: Callable[[], object]) -> None:
+    """Merge the segments of the full-text index, so that the last merge has nothing left to do."""
+    pages = -_PIECE  # less than 0: it begins a merge of all segments
+    for _ in range(_MOST_PIECES):
+        between()
+        with store.exclusive(), store.noting_failure():
+            if _stage(store) != CATALOG:
+                return
+            with store.catalog.writing() as connection:
+                if _levels(connection) > _MOST_LEVELS:
+                    return  # it is made anew
+                before = connection.total_changes
+                connection.execute(_MERGE, (pages,))
+                if connection.total_changes - before < _SOME:
+                    return
+        pages = _PIECE
 
 
 def _rewrite_catalog(store: Store) -> list[Purged]:

@@ -83,6 +83,12 @@ class Words:
         self._word_files.forget()
         self._index = self._make_index()
 
+    def follow(self, store: Store) -> None:
+        """Take over what was committed, if this index was asked before."""
+        if self._index.slots is not None:
+            with contextlib.suppress(StoreError, MemoryError), store.snapshot() as view:
+                self._index.follow(view.partitions, _Source(store))
+
     def save(self, store: Store) -> None:
         """Write what has changed, if that is worth it and not much is left to analyse.
 
