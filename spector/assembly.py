@@ -40,6 +40,7 @@ from spector.providers import (
     Embedder,
     FactExtractor,
     ImportanceScorer,
+    Patience,
     Summarizer,
     embedded,
     load_ahead,
@@ -224,8 +225,11 @@ def _make_parts(
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
-    tools = Tools(extractor.concepts_after, promoter.promotions, Neighbours(searcher),
-                  embedder is not None, Condenser(summarizer, chat), fact_extractor)  # fmt: skip
+    patience = Patience(config.llm.timeout_s)
+    tools = Tools(
+        extractor.concepts_after, promoter.promotions, Neighbours(searcher), embedder is not None,
+        Condenser(summarizer, chat, patience), fact_extractor, patience,
+    )
     sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
                           changer, operations)  # fmt: skip
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)

@@ -9,7 +9,7 @@ from typing import Final
 
 from spector.errors import InvalidInputError
 from spector.messages import shown
-from spector.providers.asking import ChatModel, quoted
+from spector.providers.asking import ChatModel, Patience, is_storable, quoted
 from spector.providers.cache import CachedEmbedder, CacheStats
 from spector.providers.fact_extraction import LLMFactExtractor
 from spector.providers.minilm import MiniLMEmbedder
@@ -51,12 +51,14 @@ __all__ = [
     "MiniLMEmbedder",
     "OpenAIEmbedder",
     "OpenAILLM",
+    "Patience",
     "PromotionSource",
     "RelationDetector",
     "Summarizer",
     "TokenCounter",
     "embedded",
     "estimated_tokens",
+    "is_storable",
     "load_ahead",
     "own_extractor",
     "quoted",

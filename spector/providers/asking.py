@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from spector.errors import LLMError
 from spector.process import elsewhere
 from spector.providers.protocols import LLM
 
-__all__ = ["ChatModel", "quoted"]
+__all__ = ["ChatModel", "Patience", "is_storable", "quoted"]
 
 #: calls that may be running after their time is over; further ones fail at once
 _MOST_LATE: Final = 4
@@ -25,6 +25,66 @@ _MOST_LATE: Final = 4
 def quoted(text: str) -> str:
     """A text as prompts quote it: nothing in it can end its quotation."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def is_storable(value: Any) -> bool:
+    """Whether what a model made, of JSON values, can be written: half a character cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+class Patience:
+    """Calls models of others, and waits for each answer only so long. Thread-safe.
+
+    Args:
+        timeout_s: seconds that an answer may take.
+    """
+
+    def __init__(self, timeout_s: float = 20.0) -> None:
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._late = 0
+
+    def answer(self, ask: Callable[[], Any]) -> Any:
+        """What a call returns; the call itself cannot be stopped.
+
+        Raises:
+            LLMError: It raised, or its time is over.
+        """
+        with self._lock:
+            if self._late >= _MOST_LATE:
+                raise LLMError("the model does not answer", hint="look at its server")
+            self._late += 1
+        found: list[Any] = []
+        raised: list[BaseException] = []
+
+        def call() -> None:
+            try:
+                found.append(ask())
+            except BaseException as error:  # any model may fail in any way
+                raised.append(error)
+            finally:
+                with self._lock:
+                    self._late -= 1
+
+        thread = threading.Thread(target=call, name="spector-llm", daemon=True)
+        thread.start()
+        elsewhere(thread.join, self._timeout_s)
+        if raised:
+            if isinstance(raised[0], (KeyboardInterrupt, SystemExit, LLMError)):
+                raise raised[0]
+            raise LLMError(
+                f"the model raised {type(raised[0]).__name__}: {str(raised[0])[:200]}",
+                hint="look at the model; the rules took its place",
+            ) from raised[0]
+        if not found:
+            raise LLMError(
+                f"no answer within {self._timeout_s:g} s", hint="raise LLMConfig.timeout_s"
+            )
+        return found[0]
 
 
 class Limits(Protocol):
@@ -51,10 +111,8 @@ class ChatModel:
     ) -> None:
         self._llm = llm
         self._tasks = frozenset(tasks)
-        self._timeout_s = timeout_s
+        self._patience = Patience(timeout_s)
         self._max_chars = max_chars
-        self._lock = threading.Lock()
-        self._late = 0
         self._counts: Counter[str] = Counter()
 
     @classmethod
@@ -110,39 +168,11 @@ class ChatModel:
         self._counts["failures"] += 1
 
     def _answer(self, system: str, about: str, max_tokens: int) -> str:
-        """The answer, or an error once the time is over; the call itself cannot be stopped."""
-        with self._lock:
-            if self._late >= _MOST_LATE:
-                raise LLMError("the model does not answer", hint="look at its server")
-            self._late += 1
-        found: list[Any] = []
-
-        def call() -> None:
-            try:
-                found.append(self._llm.complete(system, about, max_tokens=max_tokens, json=True))
-            except BaseException as error:  # any model may fail in any way
-                found.append(error)
-            finally:
-                with self._lock:
-                    self._late -= 1
-
-        thread = threading.Thread(target=call, name="spector-llm", daemon=True)
-        thread.start()
-        elsewhere(thread.join, self._timeout_s)
-        if not found:
-            raise LLMError(
-                f"no answer within {self._timeout_s:g} s", hint="raise LLMConfig.timeout_s"
-            )
-        if isinstance(found[0], BaseException):
-            if isinstance(found[0], (KeyboardInterrupt, SystemExit)):
-                raise found[0]
-            if isinstance(found[0], LLMError):
-                raise found[0]
-            raise LLMError(
-                f"the model raised {type(found[0]).__name__}: {str(found[0])[:200]}",
-                hint="look at the model; the rules took its place",
-            ) from found[0]
-        return str(found[0]) if isinstance(found[0], str) else ""
+        """The answer, or an error once the time is over."""
+        found = self._patience.answer(
+            lambda: self._llm.complete(system, about, max_tokens=max_tokens, json=True)
+        )
+        return str(found) if isinstance(found, str) else ""
 
 
 def _object(answer: str) -> Mapping[str, Any]:
@@ -151,7 +181,7 @@ def _object(answer: str) -> Mapping[str, Any]:
         found = json.loads(answer)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not is_storable(found):
         raise LLMError(
             f"the model answered no JSON object: {answer[:80]!r}",
             hint="use a model that follows instructions; the rules took its place",

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from spector.errors import LLMError
-from spector.providers import ChatModel, FactExtractor, Summarizer, estimated_tokens
+from spector.providers import (
+    ChatModel,
+    FactExtractor,
+    Patience,
+    Summarizer,
+    estimated_tokens,
+    is_storable,
+)
 from spector.search import Neighbours
 from spector.write import ConceptRun, Promotion
 
@@ -38,12 +45,17 @@ _SYSTEM: Final = (
 class Condenser:
     """Condenses texts: by the summarizer that was given, or else by the chat model.
 
-    A model that fails, or answers something else than it was asked for, has no answer.
+    A model that fails, is late, or answers something else than it was asked for, has no answer.
+
+    Args:
+        patience: waits for the summarizer.
     """
 
     def __init__(
-        self, summarizer: Summarizer | None = None, chat: ChatModel | None = None
+        self, summarizer: Summarizer | None = None, chat: ChatModel | None = None,
+        patience: Patience | None = None,
     ) -> None:
+        self._patience = Patience() if patience is None else patience
         self._summarizer = summarizer
         self._chat = chat
 
@@ -61,16 +73,17 @@ class Condenser:
     def condense(self, task: str, texts: Sequence[str], most: int) -> str:
         """What a model makes of texts in about ``most`` tokens; "" without a useful answer."""
         try:
-            if self._summarizer is not None and task in _CONDENSING:
-                made = self._summarizer.summarize(
-                    [each[:_MOST_CHARS] for each in texts], max_tokens=most
+            if (summarizer := self._summarizer) is not None and task in _CONDENSING:
+                shown = [each[:_MOST_CHARS] for each in texts]
+                made = self._patience.answer(
+                    lambda: summarizer.summarize(shown, max_tokens=most)
                 )
             else:
                 made = self._asked(task, texts, most)
         except Exception:  # whatever a model of someone else raises, the rules go on
             _log.warning("the model failed; the rules take its place", exc_info=True)
             return ""
-        if not isinstance(made, str) or estimated_tokens(made) > 2 * most:
+        if not isinstance(made, str) or not is_storable(made) or estimated_tokens(made) > 2 * most:
             return ""
         return " ".join(made.split())
 
@@ -118,6 +131,8 @@ class Tools:
     condenser: Condenser = field(default_factory=Condenser)
     #: reads statements instead of the rules, if the caller gave one
     fact_extractor: FactExtractor | None = None
+    #: waits for it
+    patience: Patience = field(default_factory=Patience)
     #: makes room for other calls, between two pieces of work
     breathe: Callable[[], object] = int
     #: drops the tags of sessions that are too old; how many

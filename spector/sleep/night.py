@@ -225,7 +225,7 @@ class Night:
         if not self._may_call():
             return None, True
         try:
-            return list(extractor.extract(text)), False
+            return self.tools.patience.answer(lambda: list(extractor.extract(text))), False
         except Exception:  # whatever a model of someone else raises, the rules go on
             _log.warning("the fact extractor failed; the rules take its place", exc_info=True)
             return None, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -60,6 +61,7 @@ def clusters(memory: Memory, count: int) -> None:
 @pytest.mark.parametrize("answer", [
     '{"text": "they speak of a ship"}', "not json", "", '{"text": 7}', '{"text": ""}',
     '{"text": "in 1492 ' + "word " * 2000 + '"}', '{"text": "99 bottles"}', "[]",
+    '{"text": "half a \\ud800 character"}',
 ])  # fmt: skip
 def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) -> None:
     model = Model(answer)
@@ -80,6 +82,53 @@ def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) ->
         if not by_model:
             assert memory.stats()["cognition"]["llm"]["failures"] == 5
         assert memory.check().ok
+
+
+class Broken:
+    """A summarizer, and an extractor of facts, that is slow, fails or answers nonsense."""
+
+    model_id = "broken"
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.calls = 0
+        self.free = threading.Event()
+
+    def summarize(self, texts: Any, *, max_tokens: int) -> Any:
+        self.calls += 1
+        if self.how == "hangs":
+            self.free.wait(60)
+        if self.how == "raises":
+            raise RuntimeError("no model")
+        return {"half": "\ud800", "bytes": b"text", "none": None}.get(self.how, "late")
+
+    def extract(self, text: str) -> Any:
+        if self.how == "half":
+            self.calls += 1
+            return [spector.Fact("Zeynep", "likes", "\ud800", confidence=0.9)]
+        return [self.summarize([text], max_tokens=1)]
+
+
+@pytest.mark.parametrize("how", ["hangs", "raises", "half", "bytes", "none"])
+def test_a_night_goes_on_without_a_model_that_hangs_fails_or_answers_nonsense(how: str) -> None:
+    """Half of a character in an answer ended each night at the same unit."""
+    model = Broken(how)
+    config = Config(llm=spector.LLMConfig(timeout_s=0.02))
+    memory, clock = modelled(summarizer=model, fact_extractor=model, config=config)
+    with memory:
+        clusters(memory, 3)
+        memory.remember("Zeynep bought a lamp in Van.", importance=0.9)
+        pass_days(clock, 3)
+        for _ in range(2):
+            report = memory.reflect()
+            assert report.finished
+            assert report.llm_calls <= 5
+            pass_days(clock, 1)
+        assert 0 < model.calls <= 10
+        themes = [r for r in memory.records(tiers="semantic") if r.category is Category.SUMMARY]
+        assert len(themes) == 3
+        assert memory.check().ok
+        model.free.set()
 
 
 @pytest.mark.parametrize(("calls", "clusters_made"), [(0, 4), (1, 4), (9, 4)])
