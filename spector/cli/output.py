@@ -68,7 +68,7 @@ class Column:
 class Progress(Protocol):
     """Progress of a command."""
 
-    def reach(self, done: int, total: int | None = None) -> None: ...
+    def reach(self, done: int, total: int | None = None, what: str = "") -> None: ...
 
 
 class Console:
@@ -217,7 +217,7 @@ class Console:
 
 
 class _Silent:
-    def reach(self, done: int, total: int | None = None) -> None:
+    def reach(self, done: int, total: int | None = None, what: str = "") -> None:
         """Show nothing."""
 
 
@@ -225,8 +225,10 @@ class _Bar:
     def __init__(self, bar: Any) -> None:
         self._bar = bar
 
-    def reach(self, done: int, total: int | None = None) -> None:
-        """Show ``done`` of ``total``."""
+    def reach(self, done: int, total: int | None = None, what: str = "") -> None:
+        """Show ``done`` of ``total``, and what is done."""
+        if what:
+            self._bar.set_description_str(what, refresh=False)
         self._bar.total = total
         self._bar.update(done - self._bar.n)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -158,6 +159,17 @@ class ReflectReport:
         """The report of a step; None when it was not reached."""
         return next((each for each in self.steps if each.name == name), None)
 
+    def telling(self, most: int) -> list[Proposal]:
+        """The proposals that tell most: what a night would make, move and put to rest, then
+        strengths; of each step only a share of ``most``."""
+        taken: Counter[str] = Counter()
+        share, told = -(-most // 3), []
+        for each in sorted(self.proposals, key=lambda each: each.is_of_strength):
+            taken[each.step] += 1
+            if taken[each.step] <= share:
+                told.append(each)
+        return told[:most]
+
     @property
     def is_undoable(self) -> bool:
         """Whether it is a cycle on record, and not the undoing of one."""
@@ -166,9 +178,10 @@ class ReflectReport:
     def __str__(self) -> str:
         lines = [self._summary()]
         lines += [f"  {each}" for each in self.steps if each.did_something]
-        lines += [f"  {each}" for each in self.proposals[:_MOST_SHOWN]]
-        if len(self.proposals) > _MOST_SHOWN:
-            lines.append(f"  and {len(self.proposals) - _MOST_SHOWN} more proposals")
+        told = self.telling(_MOST_SHOWN)
+        lines += [f"  {each}" for each in told]
+        if len(self.proposals) > len(told):
+            lines.append(f"  and {len(self.proposals) - len(told)} more proposals")
         if self.kept:
             lines.append(f"  changed since, and left: {', '.join(map(str, self.kept))}")
         if not self.finished:

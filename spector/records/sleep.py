@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["Proposal", "StepReport"]
+
+#: how an action reads after "would", where its name is no verb
+_VERBS: Final = {
+    "retired": "put to rest", "tier": "move to another tier", "consolidated": "gather",
+    "rehearsed": "rehearse", "woken": "wake",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +77,15 @@ class Proposal:
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_of_strength(self) -> bool:
+        """Whether only strengths change: nearly every memory of a night has such a proposal."""
+        return self.action in ("strength", "rehearsed")
+
     def __str__(self) -> str:
         named = ", ".join(map(str, self.ids)) or str(self.after.get("text", ""))
-        return f"would {self.action} ({self.step}): {named}; {self.reason}"
+        verb = _VERBS.get(self.action, self.action)
+        return f"would {verb} ({self.step}): {named}; {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -216,6 +216,7 @@ class Cycle:
             proposed = list(self._proposed(night, name, unit))
             self._proposals += proposed
             tally.add(unit, [each for one in proposed for each in one.ids])
+            tally.changed += sum(not one.ids for one in proposed)  # what would be made
             return
         night.state.note(unit.state)
         night.state.cursor = max(night.state.cursor, unit.cursor)

@@ -9,6 +9,7 @@ import numpy as np
 
 from spector.errors import InvalidInputError
 from spector.knowledge import Changes, KnowledgeReader
+from spector.layout import Flag
 from spector.records import ReflectReport, StepReport
 from spector.search import Strengths, Surveyor
 from spector.sleep.state import SleepState
@@ -78,7 +79,9 @@ def undo(
     report = StepReport(
         name="undo", seen=len(rows), changed=len(set(work.changed)) + len(made),
         ids=tuple(dict.fromkeys([*work.changed, *made]))[:1000],
-        skipped={"changed since": len(work.kept)} if work.kept else {},
+        skipped={name: count for name, count in (
+            ("changed since", len(work.kept)), ("forgotten since", len(work.gone - work.kept)),
+        ) if count},
     )  # fmt: skip
     return ReflectReport(cycle=cycle, steps=(report,), kept=tuple(sorted(work.kept)))
 
@@ -92,6 +95,9 @@ class _Undo:
         self.changed: list[int] = []
         #: memories that were changed since
         self.kept: set[int] = set()
+        #: memories that were forgotten since
+        self.gone: set[int] = set()
+        self._started_s = _started_s(rows)
 
     def units(self) -> Iterator[Unit]:
         """Units in the reverse order of the changes."""
@@ -187,16 +193,24 @@ class _Undo:
 
     def _turned_back(self, fresh: Strengths, values: dict[int, dict[str, Any]]) -> Any:
         changed = np.zeros(len(fresh), bool)
+        self.gone |= values.keys() - set(fresh.rows["id"].tolist())
         for n, record_id in enumerate(fresh.rows["id"].tolist()):
             row, known = fresh.rows[n], values[record_id]
             names = [name for name in known if name not in _NO_VALUE]
-            if all(_is(row, name, known[name][1]) for name in names):
+            if "flags" in names and self._was_woken(row, known["flags"]):
+                self.kept.add(record_id)
+            elif all(_is(row, name, known[name][1]) for name in names):
                 for name in names:
                     fresh.rows[name][n] = known[name][0]
                 changed[n] = True
             elif not all(_is(row, name, known[name][0]) for name in names):
                 self.kept.add(record_id)
         return changed
+
+    def _was_woken(self, row: Any, flags: Sequence[int]) -> bool:
+        """Whether the cycle put a memory to rest, and it rests again after it was woken by name."""
+        rested = flags[1] & ~flags[0] & Flag.DORMANT and row["flags"] & Flag.DORMANT
+        return bool(rested) and int(row["last_access_s"]) > self._started_s
 
     def _packed(self, row: dict[str, Any]) -> Iterator[Unit]:
         """Strengths that were kept together."""
@@ -205,6 +219,7 @@ class _Undo:
 
         def alter(fresh: Strengths) -> Any:
             known = before[[at[each] for each in fresh.rows["id"].tolist()]]
+            self.gone |= at.keys() - set(fresh.rows["id"].tolist())
             rows, changed = fresh.rows, np.zeros(len(fresh), bool)
             for name, old in (("stability_days", "stability"), ("utility", "utility")):
                 same = rows[name] == known[f"{old}_after"]
@@ -215,6 +230,12 @@ class _Undo:
             return changed
 
         yield Unit(ids=before["id"].tolist(), alter=alter)
+
+
+def _started_s(rows: Sequence[dict[str, Any]]) -> int:
+    """When the cycle of these changes began, in seconds."""
+    begun = [row["before"]["started_ms"] for row in rows if row["what"] == "cycle"]
+    return int(max(begun, default=0)) // 1000
 
 
 def _kind(row: dict[str, Any]) -> str:

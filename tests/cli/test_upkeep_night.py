@@ -40,6 +40,36 @@ def test_a_night_is_proposed_done_and_taken_back(
     assert "not on record" in capsys.readouterr().err
 
 
+def test_a_dry_run_tells_first_what_would_rest_and_be_made_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Fifty lines of ids whose strength would change hid all else."""
+    where = str(tmp_path / "akıl")
+    with spector.open(where, embedder=None, dim=4, clock=ManualClock(BEGIN)) as memory:
+        for n in range(70):
+            memory.remember(f"şey {n}", importance=0.1 if n > 60 else 0.6,
+                            vector=[1.0, n, 0.0, 0.0])  # fmt: skip
+        for n in range(10):
+            memory.remember(f"Çayı {n} şekerli severim.", category="preference", importance=0.6,
+                            vector=[0.0, 0.0, 1.0, n / 100])  # fmt: skip
+    assert main(["reflect", where, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = [line for line in lines if line.startswith("would ")]
+    assert len(told) <= 50
+    assert any("would put to rest (forget)" in line and "faded: şey 6" in line for line in told)
+    assert any("would make (summarize): Çayı 0 şekerli severim." in line for line in told)
+    kinds = ["strength" in line or "rehearse" in line for line in told]
+    assert kinds == sorted(kinds)
+    assert not any(line.startswith("sealed") for line in lines)
+    counts = []
+    for options in (["--dry-run"], []):
+        assert main(["reflect", where, "--json", *options]) == 0
+        steps = json.loads(capsys.readouterr().out)["steps"]
+        counts.append({each["name"]: each["changed"] for each in steps if each["name"] != "seal"})
+    assert counts[0] == counts[1]
+    assert counts[0]["summarize"] == 1
+
+
 def test_steps_are_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reflect", str(path), "--steps", "upkeep"]) == 0
     assert "cycle" not in capsys.readouterr().out

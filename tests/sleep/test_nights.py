@@ -327,7 +327,25 @@ def test_undoing_skips_what_was_changed_since_and_lists_it() -> None:
         memory.forget(made[4])
         undone = memory.reflect_undo(report.cycle)
         assert undone.kept == (made[3].id,)
+        assert undone.steps[0].skipped == {"changed since": 1, "forgotten since": 1}
         assert strength(memory, made[5].id) == made[5].stability_days
+
+
+def test_undoing_leaves_at_rest_what_was_woken_and_retired_by_name_since() -> None:
+    with asleep() as (memory, clock):
+        made = memory.remember_many([{"text": f"şey {n}", "importance": 0.1} for n in range(6)])
+        pass_days(clock, 300)
+        report = memory.reflect("forget")
+        clock.advance(seconds=300)
+        memory.reactivate([made[0], made[1]])
+        memory.retire(made[0])
+        memory.update(made[2], importance=0.8)
+        memory.forget(made[3])
+        undone = memory.reflect_undo(report.cycle)
+        assert undone.kept == (made[0].id,)
+        assert undone.steps[0].skipped == {"changed since": 1}
+        assert [is_dormant(memory, made[n].id) for n in (0, 1, 2, 4, 5)] == [True, *[False] * 4]
+        assert memory.check().ok
 
 
 def test_users_are_judged_apart() -> None:

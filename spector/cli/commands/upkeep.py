@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 from spector.cli.options import (
@@ -21,13 +23,14 @@ from spector.cli.options import (
     unit,
     wait_of,
 )
-from spector.cli.output import Column, Console, bytes_text, to_jsonable
+from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
 from spector.config import MAX_PROBLEMS
-from spector.errors import InvalidInputError
+from spector.errors import InvalidInputError, UnknownRecordError
 from spector.messages import counted
 
 if TYPE_CHECKING:
-    from spector.records import CompactionReport, Loss, ReflectReport
+    from spector import Memory
+    from spector.records import CompactionReport, Loss, Proposal, ReflectReport
 
 __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
@@ -56,8 +59,8 @@ def add_reflect(commands: Any) -> None:
 _REFLECT = """Run one sleep cycle: strengths decay, what is used grows, what belongs together
 becomes a theme, what is dull becomes dormant, at most 2 % of a user's memories a day; then the
 files are sealed, compacted and put in order. Nothing is deleted but what was forgotten before."""
-#: proposals of a dry run that are listed
-_MOST_PROPOSALS = 50
+#: proposals of a dry run that are listed, and the characters of a memory beside one
+_MOST_PROPOSALS, _MOST_WIDE = 50, 60
 
 
 def run_reflect(args: argparse.Namespace, console: Console) -> int:
@@ -68,15 +71,19 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
         else:
             report = memory.reflect(
                 steps, dry_run=args.dry_run, max_seconds=args.max_seconds,
-                progress=lambda step, seen, total: shown.reach(seen, total),
+                progress=lambda step, seen, total: shown.reach(seen, total, step),
             )
+        told = report.telling(_MOST_PROPOSALS)
+        texts = {} if console.as_json else _texts_of(memory, told)
     console.document(report)
     _show_steps(report, console)
-    console.say(
-        f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
-        f"{report.compaction.partitions_compacted}, reordered "
-        f"{counted(report.clustered, 'partition')} in {report.elapsed_ms:.1f} ms"
-    )
+    _show_proposals(report, told, texts, console)
+    if not (args.dry_run or args.undo is not None):
+        console.say(
+            f"sealed {report.sealed}, marked reflectable {report.marked_reflectable}, compacted "
+            f"{report.compaction.partitions_compacted}, reordered "
+            f"{counted(report.clustered, 'partition')} in {report.elapsed_ms:.1f} ms"
+        )
     if report.unclustered:
         console.note(
             f"{counted(report.unclustered, 'partition')} left to reorder; run reflect again"
@@ -91,7 +98,7 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
 
 
 def _show_steps(report: ReflectReport, console: Console) -> None:
-    """What each step did, what a dry run proposes, and how it can be taken back."""
+    """What each step did, and how it can be taken back."""
     rows = [
         [each.name, each.seen, each.changed, each.ruled, each.spared]
         for each in report.steps if each.did_something
@@ -104,16 +111,34 @@ def _show_steps(report: ReflectReport, console: Console) -> None:
             del row[3]
     if rows:
         console.table(columns, rows)
-    for each in report.proposals[:_MOST_PROPOSALS]:
-        console.say(str(each))
-    if len(report.proposals) > _MOST_PROPOSALS:
-        console.note(f"{len(report.proposals) - _MOST_PROPOSALS} more; --json lists all")
+    if report.resumed:
+        console.say(f"went on with cycle {report.cycle}, which was cut short")
     if report.kept:
         console.note(f"changed since, and left as they are: {', '.join(map(str, report.kept))}")
     if not report.finished:
         console.note("the time was over; run reflect again to go on")
     if report.is_undoable:
         console.say(f"cycle {report.cycle}: reflect --undo {report.cycle} takes it back")
+
+
+def _texts_of(memory: Memory, proposals: Sequence[Proposal]) -> dict[int, str]:
+    """What the memories say that proposals name."""
+    found = {}
+    for each in {number for proposal in proposals for number in proposal.ids}:
+        with contextlib.suppress(UnknownRecordError):
+            found[each] = shorten(clean(memory.get(each).text), _MOST_WIDE, placeholder=" …")
+    return found
+
+
+def _show_proposals(
+    report: ReflectReport, told: Sequence[Proposal], texts: Mapping[int, str], console: Console
+) -> None:
+    """What a dry run proposes, each with the words that it is about."""
+    for each in told:
+        words = [texts[number] for number in each.ids if number in texts]
+        console.say(": ".join([clean(str(each)), *words]))
+    if len(report.proposals) > len(told):
+        console.note(f"{len(report.proposals) - len(told)} more; --json lists all")
 
 
 def add_compact(commands: Any) -> None:
