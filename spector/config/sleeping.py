@@ -168,7 +168,7 @@ class SleepConfig(Section):
     redundancy: Share = 0.9
     #: pairs that are compared in 24 hours
     redundancy_most: Whole = 50
-    #: clusters that patterns are looked for in
+    #: habits of a user that become patterns in 24 hours
     abstract_clusters: Whole = 3
     #: importance of a pattern
     pattern_importance: Share = 0.85

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import spector
 from spector import Config, Flag, Memory, ReflectReport, SleepConfig
-from tests.sleep.nights import asleep, is_dormant, pass_days
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days
 
 
 def changed(report: ReflectReport, name: str) -> int:
@@ -432,9 +433,20 @@ def test_every_habit_becomes_a_pattern_a_few_a_day() -> None:
         assert len(patterns(memory)) == 6
 
 
-def test_a_store_without_an_embedder_sleeps_too() -> None:
-    from tests.sleep.nights import BEGIN
+def test_habits_of_one_user_take_no_room_of_another_one() -> None:
+    with asleep() as (memory, clock):
+        for user in ("zed", "ada", None):
+            for day in range(3):
+                for name in ("kefir", "sudoku"):
+                    source = memory.remember(f"day {day}: {name} of {user}", user_id=user,
+                                             event_time=BEGIN + timedelta(days=day))  # fmt: skip
+                    memory.facts.add("user", "enjoys", name, source=source)
+        pass_days(clock, 5)
+        assert changed(memory.reflect("abstract"), "abstract") == 6
+        assert changed(memory.reflect("abstract"), "abstract") == 0
 
+
+def test_a_store_without_an_embedder_sleeps_too() -> None:
     clock = spector.ManualClock(BEGIN)
     with spector.open(":memory:", embedder=None, dim=4, clock=clock) as memory:
         for n in range(12):

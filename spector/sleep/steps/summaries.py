@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,7 +12,7 @@ import numpy as np
 from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.layout import Category, TierCode
-from spector.sleep.night import DAY_MS, Night, Rows, Units, texts_of
+from spector.sleep.night import DAY_MS, Night, Rows, Units, mark_of, texts_of
 from spector.write import Prepared, Unit
 
 __all__ = ["PATTERN", "SUMMARY", "abstract", "pattern_of", "pattern_text", "summarize"]
@@ -159,25 +160,48 @@ def _derived(
 def abstract(night: Night, cursor: int) -> Units:
     """What a user states again and again, on different days, becomes a pattern.
 
-    The most stated ones first, a few in 24 hours; the others wait.
+    The most stated ones first, a few of each user in 24 hours; the others wait.
     """
     lately = [
         each for each in night.state.recent.get("abstracted", [])
         if each[0] > night.started_ms - DAY_MS
     ]
-    left = max(0, night.sleep.abstract_clusters - sum(each[1] for each in lately))
     with night.survey.knowledge() as reader:
         known = _made_before(night, reader, PATTERN)
         due = [each for each in _habits(night, reader) if _has_news(night, known, *each)]
-    chosen = night.once("habits", lambda: [fact["id"] for fact, _ in due[:left]])
+    chosen = night.once("habits", lambda: _first_of_each(night, due, lately))
     waiting = night.once("waiting", lambda: len(due) - len(chosen))
+    made = Counter(mark_of(fact["scope"]) for fact, _ in due if fact["id"] in chosen)
+    counts = night.once("counts", lambda: dict(made))
     for fact, sources in due:
-        if fact["id"] in chosen:
-            yield _pattern(night, fact, sources, known.get(_pattern_key(fact)))
+        if fact["id"] not in chosen:
+            continue
+        before = known.get(_pattern_key(fact))
+        if before is None and night.made >= night.sleep.new_memories:
+            waiting += 1
+            continue
+        yield _pattern(night, fact, sources, before)
     if waiting:
         yield Unit(seen=waiting, skipped={"patterns of a day": waiting})
-    noted = [*lately, [night.started_ms, len(chosen)]] if chosen else lately
+    noted = [*lately, [night.started_ms, counts]] if counts else lately
     return {"recent": {"abstracted": noted}}
+
+
+def _first_of_each(
+    night: Night, due: Sequence[tuple[Mapping[str, Any], Sequence[int]]],
+    lately: Sequence[tuple[int, Mapping[str, int]]],
+) -> list[int]:
+    """The habits of each user that there is room for today."""
+    taken: Counter[str] = Counter()
+    for _, counts in lately:
+        taken.update(counts)
+    chosen = []
+    for fact, _ in due:
+        mark = mark_of(fact["scope"])
+        taken[mark] += 1
+        if taken[mark] <= night.sleep.abstract_clusters:
+            chosen.append(fact["id"])
+    return chosen
 
 
 def _has_news(
