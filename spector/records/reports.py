@@ -106,6 +106,8 @@ class CompactionReport:
     partitions_seen: int = 0
     partitions_compacted: int = 0
     partitions_removed: int = 0
+    #: partitions that are due and wait, and the erasure with them: the time was over
+    partitions_left: int = 0
     records_kept: int = 0
     records_reclaimed: int = 0
     bytes_before: int = 0

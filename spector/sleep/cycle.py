@@ -187,6 +187,8 @@ class Cycle:
                 if not dry_run:
                     self._files = self._upkeep()
                     tally.changed = self._files.compaction.records_reclaimed
+                    if not self._files.finished:
+                        raise Stopped
             elif name in STEPS:
                 night.begin_step(resumed=self._is_resumed)
                 self._is_resumed = False

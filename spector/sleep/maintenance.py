@@ -10,6 +10,7 @@ from spector.config import Config
 from spector.records import ReflectReport
 from spector.tiers import TierRouter
 from spector.upkeep import (
+    Clustered,
     cluster_due,
     compact_all,
     index_rest,
@@ -22,7 +23,8 @@ __all__ = ["reflect_once"]
 
 
 def reflect_once(
-    router: TierRouter, *, now_ms: int, config: Config, between: Callable[[], object] = int
+    router: TierRouter, *, now_ms: int, config: Config, between: Callable[[], object] = int,
+    must_stop: Callable[[], bool] = bool,
 ) -> ReflectReport:
     """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark and index.
 
@@ -34,6 +36,7 @@ def reflect_once(
 
     Args:
         between: called between two pieces of work, without a lock.
+        must_stop: asked after each partition; the next call does what is left.
     """
     started = time.perf_counter()
     sealed = seal_finished(router, now_ms)
@@ -41,15 +44,19 @@ def reflect_once(
     erase = is_overdue(router, now_ms, config.erase_after_s)
     compaction = compact_all(
         router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
-        erase=erase, between=between,
+        erase=erase, between=between, must_stop=must_stop,
     )
     between()
-    clustered = cluster_due(router, config, between)
+    is_cut, marked = compaction.partitions_left > 0, 0
+    clustered = Clustered() if is_cut else cluster_due(router, config, between, must_stop)
     between()
-    marked = mark_reflectable(router)
+    is_cut = is_cut or clustered.is_cut
+    if not is_cut:
+        marked = mark_reflectable(router)
+        index_rest(router)
     failed = {each["path"]: each for each in (*clustered.failed, *compaction.failed)}
-    index_rest(router)
     return ReflectReport(
+        finished=not is_cut,
         sealed=sealed, marked_reflectable=marked, clustered=clustered.partitions,
         clustered_records=clustered.records, unclustered=clustered.left,
         compaction=replace(compaction, failed=tuple(failed.values())),

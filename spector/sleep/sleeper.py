@@ -115,7 +115,7 @@ class Sleeper:
             calls = parse_integer(max_llm_calls, "max_llm_calls", 0)
         self._ensure(write=not dry_run)
         if named == _UPKEEP and not dry_run:
-            return self.upkeep()
+            return self.upkeep(seconds)
         with self._turn, self._operations.noting("reflect") as operation:
             self._interrupted = False
             self._pace.begin()
@@ -147,14 +147,14 @@ class Sleeper:
 
         now_ms, state = self._clock.now_ms(), self._state()
         names = named_steps(self._config, named)
-        ends = time.monotonic() + seconds if seconds else None
+        is_over = _is_over_after(seconds)
 
         def must_stop() -> bool:
-            is_over = ends is not None and time.monotonic() >= ends
-            return self._interrupted or is_over or self._turn.is_wanted
+            return self._interrupted or is_over() or self._turn.is_wanted
 
         cycle = partial(
-            Cycle, self._config, self._survey, self._writer, self._tools, upkeep=self._maintain,
+            Cycle, self._config, self._survey, self._writer, self._tools,
+            upkeep=lambda: self._maintain(must_stop),
             seal=lambda: seal_finished(self._router, now_ms), calls=calls, progress=progress,
         )
         resumable = named is None or list(named) == state.recent.get("steps")
@@ -170,17 +170,17 @@ class Sleeper:
         return replace(report, resumed=resumed)
 
     @verb
-    def upkeep(self) -> ReflectReport:
-        """Upkeep of the files alone."""
+    def upkeep(self, seconds: float = 0.0) -> ReflectReport:
+        """Upkeep of the files alone, for so many seconds; 0 is no limit."""
         self._ensure(write=True)
         self._pace.begin()
-        return self._maintain()
+        return self._maintain(_is_over_after(seconds))
 
-    def _maintain(self) -> ReflectReport:
+    def _maintain(self, must_stop: Callable[[], bool]) -> ReflectReport:
         self._expire()
         report = reflect_once(
             self._router, now_ms=self._clock.now_ms(), config=self._config,
-            between=self._pace.breathe,
+            between=self._pace.breathe, must_stop=must_stop,
         )
         return replace(report, compaction=self._empty_caches(report.compaction))
 
@@ -220,3 +220,9 @@ class Sleeper:
             state.cycle = begun[-1]["cycle"]
             state.decayed_ms = state.compressed_ms = begun[-1]["before"]["started_ms"]
         return state
+
+
+def _is_over_after(seconds: float) -> Callable[[], bool]:
+    """Whether so many seconds have passed since this call; never for 0."""
+    ends = time.monotonic() + seconds if seconds else None
+    return lambda: ends is not None and time.monotonic() >= ends

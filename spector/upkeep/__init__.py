@@ -14,7 +14,7 @@ from spector.upkeep.counting import (
 )
 from spector.upkeep.erasure import is_overdue
 from spector.upkeep.keeper import Keeper
-from spector.upkeep.ordering import cluster_due
+from spector.upkeep.ordering import Clustered, cluster_due
 from spector.upkeep.sealing import (
     has_failed,
     index_rest,
@@ -23,6 +23,7 @@ from spector.upkeep.sealing import (
 )
 
 __all__ = [
+    "Clustered",
     "FlagCounts",
     "Keeper",
     "cluster_due",

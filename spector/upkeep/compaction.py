@@ -57,6 +57,7 @@ def compact_all(
     always: bool = False,
     progress: Progress | None = None,
     between: Callable[[], object] = int,
+    must_stop: Callable[[], bool] = bool,
 ) -> CompactionReport:
     """Rebuild every due partition; with ``erase`` also erase forgotten content everywhere else.
 
@@ -66,7 +67,8 @@ def compact_all(
     and the others unchanged. A damaged one is left as it is and reported under ``failed``; the
     others and the erasure go on. ``needles`` are searched for at the end, whether anything was due
     or not; ``always`` writes a receipt even then. ``between`` is called between two pieces of work,
-    without a lock: who waits for the store goes first.
+    without a lock: who waits for the store goes first. ``must_stop`` is asked after a partition:
+    those that are left, and the erasure, then wait for the next call.
     """
     started = time.perf_counter()
     if not dry_run:
@@ -78,7 +80,11 @@ def compact_all(
     bytes_before = sum(_bytes(store) for store in router.stores())
     seen = sum(len(store.segments) for store in router.stores())
     failed: list[dict[str, str]] = []
+    left = 0
     for done, (store, segment_id) in enumerate(due):
+        if rows and must_stop():
+            left = len(due) - done
+            break
         path = path_of(store, segment_id)
         between()
         try:
@@ -95,7 +101,7 @@ def compact_all(
         if not dry_run:
             drop_unused_words(store)
     receipt = None
-    if erasing or ((always or needles is not None) and not dry_run):
+    if not left and (erasing or ((always or needles is not None) and not dry_run)):
         receipt = finish_erasure(
             router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
             failed=failed, needles=needles, between=between,
@@ -104,11 +110,12 @@ def compact_all(
     after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(
         dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
-        partitions_removed=sum(each["kept"] == 0 for each in rows),
+        partitions_removed=sum(each["kept"] == 0 for each in rows), partitions_left=left,
         records_kept=sum(each["kept"] for each in rows),
         records_reclaimed=sum(each["reclaimed"] for each in rows),
         bytes_before=bytes_before, bytes_after=after,
-        erased=not failed and (receipt is None or receipt.complete), receipt=receipt,
+        erased=not failed and not (left and erasing) and (receipt is None or receipt.complete),
+        receipt=receipt,
         elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
         failed=tuple(failed),
     )

@@ -45,17 +45,20 @@ class Clustered:
     partitions: int = 0
     records: int = 0
     left: int = 0
+    #: the time was over
+    is_cut: bool = False
     #: damaged partitions, as in ``CompactionReport.failed``
     failed: list[dict[str, str]] = field(default_factory=list)
 
 
 def cluster_due(
-    router: TierRouter, config: Config, between: Callable[[], object] = int
+    router: TierRouter, config: Config, between: Callable[[], object] = int,
+    must_stop: Callable[[], bool] = bool,
 ) -> Clustered:
     """Put sealed partitions in order, up to about ``config.cluster_records`` records.
 
     Each partition is its own commit, as with compaction. Finding the order takes long and holds no
-    lock; writers only wait for the rewrite of one partition.
+    lock; writers only wait for the rewrite of one partition. ``must_stop`` is asked after each.
     """
     done = Clustered()
     due = [
@@ -65,7 +68,8 @@ def cluster_due(
         if _due(router, store, segment_id, config) is not None
     ]
     for n, (store, segment_id) in enumerate(due):
-        if done.records >= config.cluster_records:
+        done.is_cut = bool(done.partitions) and must_stop()
+        if done.is_cut or done.records >= config.cluster_records:
             done.left = len(due) - n
             break
         path = path_of(store, segment_id)

@@ -78,6 +78,41 @@ def test_who_writes_goes_between_two_partitions_of_an_erasure(tmp_path: Path) ->
         assert {each.id for each in memory.records()} >= set(written)
 
 
+@pytest.mark.parametrize("steps", ["upkeep", None])
+def test_upkeep_ends_after_a_partition_when_the_time_is_over_and_goes_on(
+    tmp_path: Path, steps: str | None
+) -> None:
+    """``max_seconds`` bounded the steps of a night, and upkeep not at all."""
+    with asleep(tmp_path / "mind") as (memory, clock):
+        old = []
+        for day in range(5):
+            old += memory.remember_many([f"şişe {n} of day {day}" for n in range(6)])
+            pass_days(clock, 1)
+        memory.forget(old[::3])
+        pass_days(clock, 3)
+        if steps is None:
+            memory.reflect(["decay", "rehearse"])
+        done, calls = [], 0
+        while True:
+            report = memory.reflect(steps, max_seconds=1e-9)
+            calls += 1
+            done.append(report.compaction.partitions_compacted)
+            assert done[-1] <= 1
+            if report.compaction.partitions_left:
+                assert not report.finished
+                assert not report.compaction.erased
+                assert report.compaction.receipt is None
+            if report.finished:
+                break
+            assert calls < 99
+        assert sum(done) == 5
+        receipt = report.compaction.receipt
+        assert receipt is not None
+        assert receipt.complete
+        assert set(receipt.ids) == {each.id for each in old[::3]}
+        assert memory.check().ok
+
+
 def test_words_of_rewritten_partitions_are_read_without_the_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
