@@ -358,7 +358,8 @@ class Verbs(Faceted):
                 ``Config.erase_after_s`` ago (a day): ``report.compaction.receipt``. A damaged
                 partition raises nothing; ``report.compaction.failed`` names it.
             dry_run: change nothing; ``report.proposals`` has what would change, and why.
-            max_seconds: end after a unit, or a partition, when this time is over; ``report.finished`` is then False.
+            max_seconds: end after a unit, or in upkeep a partition, when this time is over;
+                ``report.finished`` is then False.
             max_llm_calls: calls of a chat model in this cycle; rules do what is beyond.
             progress: called with (step, memories seen so far, None).
 
