@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, Final
 
 from spector.arguments import id_of, parse_integer
 from spector.clock import from_ms
@@ -25,6 +26,12 @@ from spector.records import Entity, MemoryRecord
 from spector.store.catalog import Scope
 
 __all__ = ["Entities"]
+
+#: letters of a name that may stand for a longer one
+_LEAST_NICKNAME: Final = 3
+#: behind every letter, and every id
+_LAST_LETTER: Final = "\U0010ffff"
+_LAST_ID: Final = 1 << 63
 
 
 class Entities(Facet):
@@ -67,6 +74,36 @@ class Entities(Facet):
         with self._read() as reader:
             found = self._made(reader, reader.items_of("entity", scope.user_id), scope)
         return sorted(found, key=lambda each: (-each.mentions, each.id))[:most]
+
+    @verb
+    def alike(
+        self, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> list[tuple[Entity, Entity]]:
+        """Persons who may be one: (Mel, Melanie). Nothing is merged; ``merge(b, a)`` does it.
+
+        A name of three letters or more begins the first name of exactly one other person, and no
+        memory mentions both: then they are two.
+        """
+        scope = self._scope(user_id, agent_id)
+        with self._read() as reader:
+            found = self._made(reader, reader.items_of("entity", scope.user_id), scope)
+            found = [each for each in found if each.type == "person"]
+            mentions: dict[int, set[int]] = {}
+            for row in reader.links("mention", a=[each.id for each in found]):
+                mentions.setdefault(row["a"], set()).add(row["b"])
+        firsts = sorted((each.user_id or "", folded(each.name).split(" ")[0], each.id)
+                        for each in found)  # fmt: skip
+        known, out = {each.id: each for each in found}, []
+        for short in found:
+            own, user = folded(short.name), short.user_id or ""
+            low = bisect_right(firsts, (user, own, _LAST_ID))
+            longer = firsts[low : bisect_left(firsts, (user, own + _LAST_LETTER, 0))][:2]
+            if len(own) < _LEAST_NICKNAME or len(longer) != 1:
+                continue
+            other = longer[0][2]
+            if not mentions[short.id] & mentions[other]:
+                out.append((short, known[other]))
+        return sorted(out, key=lambda pair: (-pair[0].mentions, pair[0].id))
 
     @verb
     def profile(

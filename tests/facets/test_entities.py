@@ -29,6 +29,28 @@ def said(memory: Memory, text: str, **fields: object) -> int:
     return record.id
 
 
+def test_persons_that_may_be_one_are_listed_and_stay_two(memory: Memory) -> None:
+    """A short name that begins one other first name is one, and never where both are mentioned."""
+    for user, texts in {
+        "u": ("Melanie lives in Kars.", "Mel lives in Van.", "Gülşen lives in Izmir.",
+              "Gül lives in Bursa.", "Sam lives in Oslo.", "Samantha lives in Rome.",
+              "Samuel lives in Lyon.", "Caro met Caroline in Paris.", "Jo lives in Bonn.",
+              "Joanna lives in Bern."),
+        "v": ("Ann lives in Kars.", "Berk lives in Van."), "w": ("Annabel lives in Kars.",),
+    }.items():  # fmt: skip
+        for text in texts:
+            said(memory, text, user_id=user)
+    assert [(a.name, b.name) for a, b in memory.entities.alike(user_id="u")] == [
+        ("Mel", "Melanie"), ("Gül", "Gülşen"),
+    ]  # fmt: skip
+    assert memory.entities.alike(user_id="v") == []
+    assert len(memory.entities.alike()) == 2
+    memory.reflect()
+    [(short, long), *_] = memory.entities.alike(user_id="u")
+    memory.entities.merge(long, short, user_id="u")
+    assert [(a.name, b.name) for a, b in memory.entities.alike(user_id="u")] == [("Gül", "Gülşen")]
+
+
 def test_a_profile_is_every_memory_that_mentions_a_name(memory: Memory) -> None:
     a = said(memory, "We run Redis on Linux.", user_id="u")
     b = said(memory, "The deploy of redis failed.", user_id="u")
