@@ -39,7 +39,13 @@ class Protection:
         self._mean_use = _mean_use(night, rows)
         #: active memories, without those that this night has let go
         self._living = set(rows["id"][night.is_active(rows)].tolist())
-        self.spared: dict[str, int] = {}
+        #: memories by the protection that spared them, in parts
+        self._spared: dict[str, list[NDArray[np.int64]]] = {}
+
+    @property
+    def spared(self) -> dict[str, int]:
+        """How many memories each protection has spared, whichever rules named them."""
+        return {name: len(np.unique(np.concatenate(parts))) for name, parts in self._spared.items()}
 
     def of_headers(
         self, rows: Rows, *, floors: bool | Mask, use: bool
@@ -67,7 +73,7 @@ class Protection:
             mean = np.array([self._mean_use.get(each, 0.0) for each in rows["user"].tolist()])
             tests.append(("used more than others", rows["access_count"] > mean))
         for name, holds in tests:
-            self._count(name, int((free & holds).sum()))
+            self._count(name, rows["id"][free & holds])
             free &= ~holds
         return free
 
@@ -102,11 +108,11 @@ class Protection:
             ("active procedure", _procedures(ids, reader)),
             ("validated learning", _learnings(ids, reader)),
         ):
-            self._count(name, len(found - kept))
+            self._count(name, sorted(found - kept))
             kept |= found
         going = [each for each in ids if each not in kept]
         holders = _last_holders(going, words, reader, self._living)
-        self._count("name or only statement of a value", len(holders))
+        self._count("name or only statement of a value", sorted(holders))
         self._living.difference_update(each for each in going if each not in holders)
         return kept | holders
 
@@ -122,12 +128,12 @@ class Protection:
             if observed.get(each, {}).get("data_source") == "user_message"
             and observed[each].get("write_source") == "observer"
         }
-        self._count("said by a user", len(said))
+        self._count("said by a user", sorted(said))
         return said
 
-    def _count(self, name: str, count: int) -> None:
-        if count:
-            self.spared[name] = self.spared.get(name, 0) + count
+    def _count(self, name: str, ids: Sequence[int] | NDArray[np.int64]) -> None:
+        if len(ids):
+            self._spared.setdefault(name, []).append(np.array(ids, np.int64))
 
 
 def guessed_preferences(

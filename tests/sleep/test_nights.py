@@ -348,6 +348,20 @@ def test_undoing_leaves_at_rest_what_was_woken_and_retired_by_name_since() -> No
         assert memory.check().ok
 
 
+def test_a_memory_that_two_rules_name_is_spared_once() -> None:
+    config = Config(sleep=spector.SleepConfig(keep_share=0.1, blast_radius=1.0))
+    with asleep(config=config) as (memory, clock):
+        for text in ("Her zaman kısa yaz.", "Benim adım Kerem.", "I work at Vestel."):
+            memory.remember(text, importance=0.1)
+        memory.remember("şey", importance=0.1, pinned=True)
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(6)])
+        pass_days(clock, 300)
+        report = memory.reflect("forget")
+        assert report.step("forget").skipped == {  # type: ignore[union-attr]
+            "pinned": 1, "rule": 1, "name or only statement of a value": 2,
+        }  # fmt: skip
+
+
 def test_users_are_judged_apart() -> None:
     with asleep() as (memory, clock):
         memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(100)],
