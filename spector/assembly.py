@@ -40,7 +40,6 @@ from spector.providers import (
     Embedder,
     FactExtractor,
     ImportanceScorer,
-    Patience,
     Summarizer,
     embedded,
     load_ahead,
@@ -225,11 +224,8 @@ def _make_parts(
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
-    patience = Patience(config.llm.timeout_s)
-    tools = Tools(
-        extractor.concepts_after, promoter.promotions, Neighbours(searcher), embedder is not None,
-        Condenser(summarizer, chat, patience), fact_extractor, patience,
-    )
+    tools = Tools(extractor.concepts_after, promoter.promotions, Neighbours(searcher),
+                  embedder is not None, Condenser(summarizer, chat, config.llm), fact_extractor)
     sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
                           changer, operations)  # fmt: skip
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from spector.config import LLMConfig
 from spector.errors import LLMError
 from spector.providers import (
     ChatModel,
@@ -48,14 +49,15 @@ class Condenser:
     A model that fails, is late, or answers something else than it was asked for, has no answer.
 
     Args:
-        patience: waits for the summarizer.
+        limits: how long a summarizer, or an extractor of facts, may take.
     """
 
     def __init__(
         self, summarizer: Summarizer | None = None, chat: ChatModel | None = None,
-        patience: Patience | None = None,
+        limits: LLMConfig | None = None,
     ) -> None:
-        self._patience = Patience() if patience is None else patience
+        #: waits for models that were given
+        self.patience = Patience() if limits is None else Patience(limits.timeout_s)
         self._summarizer = summarizer
         self._chat = chat
 
@@ -75,7 +77,7 @@ class Condenser:
         try:
             if (summarizer := self._summarizer) is not None and task in _CONDENSING:
                 shown = [each[:_MOST_CHARS] for each in texts]
-                made = self._patience.answer(
+                made = self.patience.answer(
                     lambda: summarizer.summarize(shown, max_tokens=most)
                 )
             else:
@@ -131,8 +133,6 @@ class Tools:
     condenser: Condenser = field(default_factory=Condenser)
     #: reads statements instead of the rules, if the caller gave one
     fact_extractor: FactExtractor | None = None
-    #: waits for it
-    patience: Patience = field(default_factory=Patience)
     #: makes room for other calls, between two pieces of work
     breathe: Callable[[], object] = int
     #: drops the tags of sessions that are too old; how many

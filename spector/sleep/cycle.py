@@ -147,7 +147,7 @@ class Cycle:
         started, self._note = time.perf_counter(), note
         left = max(0, self._calls - int(state.recent.get("calls", 0)))
         night = Night(self._config, self._survey, state, self._tools, named=named, dry=dry_run,
-                      calls_left=left)  # fmt: skip
+                      calls_left=left, must_stop=self._must_stop)  # fmt: skip
         self._is_resumed = note is None and not dry_run
         if self._is_resumed:
             self._writer.finish_erasing(state.cycle)
@@ -231,7 +231,8 @@ class Cycle:
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
         if self._progress is not None:
             self._progress(name, tally.seen, None)
-        if (unit.ids or unit.prepared or unit.erases) and self._must_stop():
+        is_work = unit.ids or unit.prepared or unit.erases or unit.judges
+        if is_work and self._must_stop():
             raise Stopped
 
     def _proposed(self, night: Night, name: str, unit: Unit) -> Iterator[Proposal]:

@@ -61,6 +61,8 @@ class Night:
     #: calls of a model that are left, and that were made
     calls_left: int = 0
     calls: int = 0
+    #: the time is over; asked by steps whose plan takes long
+    must_stop: Callable[[], bool] = bool
     #: what units would have changed, by kind
     proposed: dict[str, list[int]] = field(default_factory=dict)
     #: a unit has changed memories since they were read
@@ -225,7 +227,9 @@ class Night:
         if not self._may_call():
             return None, True
         try:
-            return self.tools.patience.answer(lambda: list(extractor.extract(text))), False
+            return self.tools.condenser.patience.answer(
+                lambda: list(extractor.extract(text))
+            ), False
         except Exception:  # whatever a model of someone else raises, the rules go on
             _log.warning("the fact extractor failed; the rules take its place", exc_info=True)
             return None, True

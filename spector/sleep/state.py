@@ -67,6 +67,10 @@ class SleepState:
             else:
                 setattr(self, name, value)
 
+    def note_once(self, name: str, value: Any) -> None:
+        """Keep how far a step's plan has come, for when it is gone on with; JSON."""
+        self.recent = {**self.recent, "once": {**self.recent.get("once", {}), name: value}}
+
 
 def compact(value: Any) -> str:
     """JSON as the row keeps it."""

@@ -79,11 +79,9 @@ def compact_all(
     rows: list[dict[str, Any]] = []
     bytes_before = sum(_bytes(store) for store in router.stores())
     seen = sum(len(store.segments) for store in router.stores())
-    failed: list[dict[str, str]] = []
-    left = 0
+    failed, left = list[dict[str, str]](), 0
     for done, (store, segment_id) in enumerate(due):
-        if rows and must_stop():
-            left = len(due) - done
+        if left := len(due) - done if rows and must_stop() else 0:
             break
         path = path_of(store, segment_id)
         between()
@@ -97,17 +95,16 @@ def compact_all(
         rows.append(asdict(did))
         if progress is not None:
             progress(done + 1, len(due))
-    for store in router.stores():
-        if not dry_run:
-            drop_unused_words(store)
+    for store in () if dry_run else router.stores():
+        drop_unused_words(store)
     receipt = None
     if not left and (erasing or ((always or needles is not None) and not dry_run)):
         receipt = finish_erasure(
             router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
             failed=failed, needles=needles, between=between,
         )
-    saved = sum(each["bytes_before"] - each["bytes_after"] for each in rows)
-    after = bytes_before - saved if dry_run else sum(_bytes(store) for store in router.stores())
+    after = bytes_before - sum(each["bytes_before"] - each["bytes_after"] for each in rows)
+    after = after if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(
         dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
         partitions_removed=sum(each["kept"] == 0 for each in rows), partitions_left=left,
@@ -115,9 +112,8 @@ def compact_all(
         records_reclaimed=sum(each["reclaimed"] for each in rows),
         bytes_before=bytes_before, bytes_after=after,
         erased=not failed and not (left and erasing) and (receipt is None or receipt.complete),
-        receipt=receipt,
-        elapsed_ms=(time.perf_counter() - started) * 1000, partitions=tuple(rows),
-        failed=tuple(failed),
+        receipt=receipt, partitions=tuple(rows), failed=tuple(failed),
+        elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 

@@ -348,6 +348,30 @@ def test_undoing_leaves_at_rest_what_was_woken_and_retired_by_name_since() -> No
         assert memory.check().ok
 
 
+def test_comparing_ends_when_the_time_is_over_and_goes_on() -> None:
+    """Of 500 new memories each nearest one was looked up, whatever ``max_seconds`` said."""
+
+    def slept(seconds: float | None) -> tuple[list[str], int]:
+        with asleep() as (memory, clock):
+            for n in range(36):
+                memory.remember(f"Zeynep keeps kayak {n} in shed {n * 7}", user_id="z")
+                memory.remember(f"Zeynep keeps kayak {n} in shed {n * 7}!", user_id="z")
+            pass_days(clock, 2)
+            calls = 1
+            while not memory.reflect("deduplicate", max_seconds=seconds).finished:
+                calls += 1
+            resting = sorted(r.text for r in memory.records(include=["dormant"]) if r.dormant)
+            assert memory.reflect("deduplicate").cycle == 0
+            assert memory.check().ok
+            return resting, calls
+
+    whole, cut = slept(None), slept(1e-9)
+    assert whole[0] == cut[0]
+    assert len(whole[0]) == 10, "the limit of a day"
+    assert whole[1] == 1
+    assert cut[1] >= 7 + 10, "ten memories are compared in a call, and one rests"
+
+
 def test_a_memory_that_two_rules_name_is_spared_once() -> None:
     config = Config(sleep=spector.SleepConfig(keep_share=0.1, blast_radius=1.0))
     with asleep(config=config) as (memory, clock):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,8 @@ __all__ = ["deduplicate"]
 
 #: new memories whose nearest one is looked up
 _MOST_NEW: Final = 500
+#: of them between two looks at the time
+_LOOKED_AT_ONCE: Final = 10
 _HELD: Final = Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED
 
 
@@ -30,12 +32,10 @@ def deduplicate(night: Night, cursor: int) -> Units:
         if each[0] > night.started_ms - DAY_MS
     ]
     left = night.sleep.redundancy_most - sum(each[1] for each in lately)
-    found = {} if left <= 0 else {
-        (one.id, other.id): (likeness, one, other) for likeness, one, other in _pairs(night)
-    }
-    chosen = night.once("pairs", lambda: [list(key) for key in list(found)[:left]])
+    found = [] if left <= 0 else (yield from _pairs(night))
+    chosen = night.once("pairs", lambda: found[:left])
     waiting = night.once("waiting", lambda: len(found) - len(chosen))
-    compared = _still(night, chosen, found)
+    compared = _still(night, chosen)
     room = night.room_to_retire()
     numbers = {user: n for n, user in enumerate(night.memories.users)}
     gone = set(night.done.get(RETIRED, ()))
@@ -57,27 +57,24 @@ def deduplicate(night: Night, cursor: int) -> Units:
 
 
 def _still(
-    night: Night, chosen: Sequence[Sequence[int]],
-    found: Mapping[tuple[int, int], tuple[float, MemoryRecord, MemoryRecord]],
+    night: Night, chosen: Sequence[Sequence[int]]
 ) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
-    """The chosen pairs of which both are there, in their order; looked up where they were chosen
-    in an earlier call."""
+    """The chosen pairs of which both are there, in their order."""
     out = []
     for a, b in chosen:
-        pair = found.get((a, b)) or found.get((b, a))
-        if pair is None:
-            records = night.survey.records([a, b])
-            if len(records) < 2:
-                continue
+        records = night.survey.records([a, b])
+        if len(records) == 2:
             vectors = night.survey.vectors([a, b])
             likeness = float(np.einsum("d,d->", vectors[0], vectors[1]))
-            pair = likeness, records[a], records[b]
-        out.append(pair)
+            out.append((likeness, records[a], records[b]))
     return out
 
 
-def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
-    """New memories and their nearest ones of the same user, the likeliest first."""
+def _pairs(night: Night) -> Generator[Unit, None, list[list[int]]]:
+    """New memories and their nearest ones of the same user, the likeliest first.
+
+    When the time is over, how far it came is kept with a unit; the next call goes on there.
+    """
     rows = night.memories.rows
     since = night.state.recent.get("deduplicated_ms", 0)
     tiers = [int(TierCode.EPISODIC), int(TierCode.SEMANTIC)]
@@ -86,9 +83,10 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
     ]
     ids = _statements(night, np.sort(new["id"])[-_MOST_NEW:].tolist())
     records, vectors = night.survey.records(ids), night.survey.vectors(ids)
-    found: dict[tuple[int, int], tuple[float, MemoryRecord, MemoryRecord]] = {}
+    at, known = night.once("looked", lambda: [0, []])
+    found = {(min(a, b), max(a, b)): (likeness, a, b) for likeness, a, b in known}
     for n, each in enumerate(ids):
-        if each not in records or not vectors[n].any():  # forgotten meanwhile
+        if each <= at or each not in records or not vectors[n].any():  # forgotten meanwhile
             continue
         breathe(night)
         near = night.tools.neighbours.find(
@@ -100,8 +98,12 @@ def _pairs(night: Night) -> list[tuple[float, MemoryRecord, MemoryRecord]]:
                 continue
             if other.likeness > night.sleep.redundancy:
                 key = (min(each, other.id), max(each, other.id))
-                found[key] = (other.likeness, records[each], other.record)
-    return sorted(found.values(), key=lambda each: (-each[0], each[1].id, each[2].id))
+                found[key] = (other.likeness, each, other.id)
+        if not night.dry and n % _LOOKED_AT_ONCE == _LOOKED_AT_ONCE - 1 and night.must_stop():
+            night.state.note_once("looked", [each, list(found.values())])
+            yield Unit(judges=True)
+    ordered = sorted(found.values(), key=lambda each: (-each[0], each[1], each[2]))
+    return [[a, b] for _, a, b in ordered]
 
 
 def _statements(night: Night, ids: list[int]) -> list[int]:
