@@ -41,11 +41,18 @@ class Protection:
         self._living = set(rows["id"][night.is_active(rows)].tolist())
         #: memories by the protection that spared them, in parts
         self._spared: dict[str, list[NDArray[np.int64]]] = {}
+        #: memories that will be let go once they are older than their floors
+        self._young = 0
 
     @property
     def spared(self) -> dict[str, int]:
         """How many memories each protection has spared, whichever rules named them."""
-        return {name: len(np.unique(np.concatenate(parts))) for name, parts in self._spared.items()}
+        found = {
+            name: len(np.unique(np.concatenate(parts))) for name, parts in self._spared.items()
+        }
+        if self._young:
+            found[_FLOOR] = found.get(_FLOOR, 0) + self._young
+        return found
 
     def of_headers(
         self, rows: Rows, *, floors: bool | Mask, use: bool
@@ -90,7 +97,7 @@ class Protection:
 
     def note_young(self, count: int) -> None:
         """Count memories that will be let go once they are older than their floors."""
-        self._count(_FLOOR, count)
+        self._young += count
 
     def _central(self) -> NDArray[np.int64]:
         return np.array([int(each) for each in self._night.state.central], np.int64)
