@@ -119,6 +119,8 @@ I finished my thesis. -> user | finished | thesis; user | has | thesis
 I won a chess tournament. -> user | won | chess tournament
 I read "Dune" twice. -> user | read | Dune
 My dog Max loves the beach. -> Max | likes | beach; user | dog | Max
+Turns out Ines isn't allergic to hazelnuts. -> Ines | not allergic_to | hazelnuts
+It turns out that my port is 8080. -> user | port | 8080
 Max is my dog. -> user | dog | Max
 My wife is Carla. -> user | wife | Carla
 Anna is my wife. -> user | wife | Anna

@@ -40,6 +40,7 @@ def test_another_one_of_the_same_kind_replaces_nothing(old: str, new: str) -> No
         ("my sister Joana lives in Braga", "Joana moved to Faro"),
         ("my older sister Joana lives in Braga", "my sister Joana moved to Faro"),
         ("my dog Biscuit is 11", "Biscuit is 12 now"),
+        ("our daughter Ines is allergic to nuts", "turns out Ines isn't allergic to nuts"),
         ("my dog Biscuit is 11", "my dog is 12 now"),
         ("my sister Joana lives in Braga", "my sister moved to Faro"),
         ("eşim Kerem bankada çalışıyor", "Kerem artık bir startupta çalışıyor"),

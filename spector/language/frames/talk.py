@@ -25,7 +25,9 @@ _CLOSERS_OF: Final = {
 #: before what is said
 _OPENERS: Final = tuple(tuple(row.split()) for row in (
     "ha bu arada", "bu arada", "haberin olsun", "bilgin olsun", "dogrusu", "just so you know",
-    "by the way",
+    "by the way", "it turns out that", "it turned out that", "it turns out", "it turned out",
+    "as it turns out", "turns out that", "turned out that", "turns out", "turned out", "meger",
+    "megerse",
 ))  # fmt: skip
 #: an emoticon begins with one of these
 _EYES: Final = frozenset(":;=")
