@@ -46,6 +46,8 @@ _ONE_OF: Final = re.compile(
     r"|hafta (?:ici|sonu)|(?:mon|tues|wednes|thurs|fri|satur|sun)days"
     r"|(?:pazartesi|cumartesi|carsamba|persembe|cuma|pazar|sali)l[ae]r[iu])\b"
 )
+#: names the old value as well: "7 not 6", "7de 6da degil"
+_NOT: Final = re.compile(r"\bnot (?:at |on |the )?\d|\d\S* degil\b")
 #: what gives a value in Turkish stands behind it
 _SHIFTED_TO: Final = re.compile(
     r"^\W*(?:\w+ )?(?:degis|ertele|alin|kay|tasi|yuksel|dus|cik|indir|arttir|artir|azalt|cek"
@@ -109,6 +111,9 @@ def _is_of_same(
         about = after.topic
     shared = met(about, known)
     extra = about - shared
+    counted = frozenset(re.findall(r"[a-z]+", clause.folded[new.end :])[:1])
+    if shared <= counted and len(before.topic) > 1:
+        return False  # "no, 140 people": of what they are is open
     if not met(before.topic, about) and not (shared and old.kind in _KINDS):
         return False
     if (extra and not (apart and len(extra) <= 1 and after.changed)) or _narrows(after, extra):
@@ -121,7 +126,7 @@ def _is_of_same(
         _ONE_OF.findall(after.folded)
     ):
         return False
-    if after.takes_back:
+    if after.takes_back or (len(after.values) > 1 and _NOT.search(after.folded)):
         return True
     missing = before.topic - met(before.topic, about | met(after.topic, known))
     if len(before.values) > len(after.values):

@@ -37,7 +37,8 @@ _TAKES_BACK: Final = re.compile(
     r"|\b(?:actually|i meant|typo|autocorrect|my mistake|turns out|scratch that|after all"
     r"|i was wrong|got (?:it|that|the \w+) wrong|mixed (?:it|that|them) up|mistyped|misread"
     r"|sorry$|pardon$|apparently"
-    r"|diyecektim|demek istemistim|karistirdim|yanlis (?:yaz|soyle|hatirla|bil)\w+|yanlismis"
+    r"|diyecektim|demek istemistim|karistirdim|yanlis (?:yaz|soyle|hatirla|bil|oku|anla|gor)\w+"
+    r"|yanlismis"
     r"|meger\w*|aslinda|duzeltiyorum)\b"
 )
 #: something is not as it was
@@ -57,7 +58,7 @@ _LEARNT: Final = re.compile(r"\b\w{2,}m[iu]s(?:lar|[iu]m|[iu]z)?$")
 #: says nothing that is so
 _OPEN: Final = re.compile(
     r"\?|\b(?:maybe|perhaps|might|would|could|should|if|unless|hope|wish|want(?:s|ed)?|wanna"
-    r"|plan(?:ning)?"
+    r"|plan(?:ning|s)? (?:to|on)|planning"
     r"|thinking|considering|almost|nearly|let'?s|used to|back then|back (?:in|when)|when i was"
     r"|probably"
     r"|supposed|imagine|reportedly|heard|guess|think|says?|said|told|claims|belki|sanirim|galiba"
@@ -87,7 +88,8 @@ _IDLE: Final = frozenset(
     rescheduled postponed upped set cut dropped shifted delayed slipped took take takes have has
     having do does called named name starting effective news update wrong mixed misread after all
     not n't dont doesnt isnt there here so and or but use uses using bi bir yok ya hayir pardon dur
-    aslinda yanlis yazmisim yazdim soyledim duzeltme duzeltiyorum meger oldu olmus artik simdi yeni
+    aslinda yanlis yazmisim okumusum anlamisim yazdim soyledim duzeltme duzeltiyorum meger oldu
+    olmus artik simdi yeni
     degisti degismis alindi ertelendi kaydirildi tasindi cikti cikardilar cikmis yaptilar kaldi
     diyecektim olarak bu su o ben biz benim bizim icin ile adi ismi adim ismim saat gunu gun var
     degil haberin olsun sene tam de da mi kusura bakma indi dustu yukseldi girdi basti aldik aldilar

@@ -19,7 +19,7 @@ from spector.language.words import is_stop
 
 __all__ = ["swapped"]
 
-_LETTERS: Final = r"[a-z][a-z.']*"
+_LETTERS: Final = r"[a-z][a-z.'_-]*\d*"
 _VALUE: Final = rf"(?P<v>(?:the |a |an )?{_LETTERS}(?: {_LETTERS}){{0,2}}(?: \d+)?)"
 _NOUN: Final = rf"(?P<n>{_LETTERS}(?: {_LETTERS}){{0,2}}?)"
 _NOW: Final = r"(?: (?:now|these days|nowadays|actually|instead|from now on|again))*"
@@ -29,6 +29,8 @@ _ROLE: Final = tuple(map(re.compile, (
     rf"(?: now| actually)? {_VALUE}{_NOW}$",
     rf"^(?:my|our|the) {_NOUN}s?'?s? (?P<named>name)(?:'s| is) {_VALUE}{_NOW}$",
     rf"^{_VALUE}(?:'s| is) (?:now )?(?:my|our|the) (?P<new>new )?{_NOUN}{_NOW}$",
+    rf"^(?:i |we |they )?(?P<given>changed|switched|updated|reset|renamed) (?:my|our|the) {_NOUN}"
+    rf" to {_VALUE}{_NOW}$",
     rf"^{_VALUE} (?P<new>took over|takes over|stepped in|filled in|replaced \w+) as "
     rf"(?:my |our |the )?{_NOUN}(?: from .*)?$",
 )))  # fmt: skip
@@ -89,7 +91,8 @@ _PAIR: Final = re.compile(
 _STOPPED: Final = re.compile(
     r"^(?:i|we|ive|i've)?(?: have)?(?: just| recently| finally)? ?(?:stopped|quit|gave up|given up"
     r"|no longer do) (?:the )?(?P<verb>[a-z]+?)(?P<ing>ing)?(?: (?:a while ago|recently|anymore))?$"
-    r"|^(?:artik )?(?P<stem>\w{2,}?)m[ae]y[iu] (?:birakti[km]|kestim|biraktim artik)$"
+    r"|^(?:artik )?(?:(?P<what>\w+) )?(?P<stem>\w{2,}?)m[ae]y[iu] (?:birakti[km]|kestim"
+    r"|biraktim artik)$"
 )
 #: words that only say when and how often
 _TIMES: Final = frozenset(
@@ -135,6 +138,8 @@ def _is_renamed(before: Spoken, after: Spoken) -> bool:
         for noun_now, value_now, named_now, is_new in _roles(after):
             if value == value_now or noun != noun_now:
                 continue
+            if named_now == "given":
+                return True
             if named and named_now:
                 return after.takes_back or after.changed
             if (is_new or after.changed or after.takes_back) and _are_names(value, value_now):
@@ -144,8 +149,8 @@ def _is_renamed(before: Spoken, after: Spoken) -> bool:
     return False
 
 
-def _roles(message: Spoken) -> Iterator[tuple[str, str, bool, bool]]:
-    """(noun, name, whether it is called so, whether it is new) of each clause."""
+def _roles(message: Spoken) -> Iterator[tuple[str, str, str, bool]]:
+    """(noun, name, "named" or "given" or "", whether it is new) of each clause."""
     for clause in message.clauses:
         text = _CORRECTS.sub("", clause.folded).strip(" .!")
         for pattern in _ROLE:
@@ -153,7 +158,9 @@ def _roles(message: Spoken) -> Iterator[tuple[str, str, bool, bool]]:
             if found is not None and not _NO_NAMES.match(found["v"]):
                 given = found.groupdict()
                 noun = found["n"].removesuffix("'s").removeprefix("new ")
-                yield noun, found["v"], bool(given.get("named")), bool(given.get("new"))
+                yield noun, found["v"], (
+                    "given" if given.get("given") else "named" if given.get("named") else ""
+                ), bool(given.get("new"))
 
 
 def _is_out(name: str, after: Spoken) -> bool:
@@ -249,7 +256,7 @@ def _is_stopped(before: Spoken, after: Spoken) -> bool:
             continue
         stem = found["stem"] or found["verb"]
         forms = {stem, f"{stem}ing", f"{stem}e", stem[:-1]} if found["ing"] else {stem}
-        rest = [word for word in before.topic if word not in _TIMES]
+        rest = [word for word in before.topic if word not in _TIMES and word != found["what"]]
         if len(rest) == 1 and rest[0] in forms and (found["ing"] or found["stem"]):
             return True
     return False
@@ -305,6 +312,8 @@ _MANY: Final = 5
 _FEW: Final = 2
 
 
+#: of a number, in Turkish
+_CASE: Final = re.compile(r"\b(\d+)[a-z]{1,3}\b")
 _GENERAL: Final = frozenset(
     "the a an my our i we artik account subscription membership card plan hesap hesabimi".split())
 
@@ -312,7 +321,7 @@ _GENERAL: Final = frozenset(
 def _words(piece: str) -> frozenset[str]:
     """The words of a piece of text that say something, titles left out."""
     return frozenset(
-        word for word in re.findall(r"[a-z0-9]+", re.sub(r"'\w+", "", piece))
+        word for word in re.findall(r"[a-z0-9]+", _CASE.sub(r"\1", re.sub(r"'\w+", "", piece)))
         if not is_stop(word) and word not in TITLES and not _title_of(word)
         and word not in _GENERAL
     )
