@@ -121,8 +121,9 @@ class Committer:
         own = self._made.get(job.user_id)
         known = {each.id: each for each in job.candidates}
         if own is not None:
-            slots = {(each.subject, each.predicate) for each in job.unit.incoming.statements}
-            known |= {each.id: each for each in own.near(job.ready.vector, slots)}
+            new = job.unit.incoming
+            slots = {(each.subject, each.predicate) for each in new.statements}
+            known |= {each.id: each for each in own.near(new.said, job.ready.vector, slots)}
         touched = self._series.touched & known.keys()
         living = self._series.living(sorted(touched)) if touched else {}
         out = []

@@ -9,10 +9,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spector
 from spector.clock import ManualClock
+from spector.observe.gate.candidates import Candidate
+from spector.observe.gate.made import Made
+from spector.records import MemoryRecord
 from tests.fakes import FakeEmbedder
 
 DAY = 1_780_000_000_000
@@ -65,8 +69,8 @@ def _outcome(
 def _assert_equal(messages: list[dict[str, str]], embedder: Any, session: str | None) -> None:
     """The same reading of each message and, but for one in a hundred, the same decision.
 
-    What a batch has made so far is found by vector and slot, not by words, so that a few memories
-    have other neighbours than those of a single call.
+    What a batch has made so far is found beside the best of the store, so that of many that are
+    much alike it meets a few more than a single call.
     """
     one = _outcome(messages, embedder, many=False, session=session)
     other = _outcome(messages, embedder, many=True, session=session)
@@ -98,3 +102,17 @@ def test_a_small_batch_equals_single_calls() -> None:
 def test_hundreds_of_messages_equal_single_calls(seed: int, session: str | None) -> None:
     """With the model, in batches of 256, of which the last is cut short."""
     _assert_equal(_messages(300, seed), "default", session)
+
+
+def test_a_batch_meets_its_own_by_their_words() -> None:
+    """Vectors that tell nothing: what shares a rare word is among the candidates all the same."""
+    texts = [f"{name} plays {thing}." for name in _NAMES for thing in _THINGS]
+    texts[40] = "The zeppelin hangar has room for 30 people."
+    vectors = np.random.default_rng(7).standard_normal((len(texts) + 1, 64)).astype(np.float32)
+    made = Made()
+    for n, text in enumerate(texts):
+        record = MemoryRecord(id=n, text=text, tier="episodic", event_ms=DAY)
+        made.add(Candidate(record=record, said=text), vectors[n])
+    near = made.near("The zeppelin hangar has room for 45.", vectors[-1], ())
+    assert 40 in {each.id for each in near}
+    assert len(near) <= 10
