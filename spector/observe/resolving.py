@@ -46,7 +46,7 @@ def to_name(
     """A text of a message as one in which names are looked for.
 
     Args:
-        kept: what is stored of it. notes: what nobody said of that.
+        kept: what is stored of it. notes: what is no word of the message in that.
     """
     speaker = message.speaker
     if speaker is not None and (plain(speaker) in USERS or speaker == message.role):

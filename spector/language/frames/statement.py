@@ -44,7 +44,7 @@ class Statement:
         added: the text names the value beside others: "also", "another".
         window: the time that the text is about, in its words ("in 2019"), or None.
         frame: the name of the frame that matched.
-        kin: of a subject with a name, what he is to whom: "user's sister".
+        kin: of a subject with a name, the role in which it is named: "user's sister".
     """
 
     subject: str

@@ -11,13 +11,13 @@ from __future__ import annotations
 import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import cosine_table
-from spector.language.frames import Given, value_asked
 from spector.language.statements import (
     ChangeKind,
     Question,
@@ -29,6 +29,9 @@ from spector.language.words import plain
 from spector.records import Hit
 from spector.search.selection.rescoring import raise_above
 from spector.search.view import found_of, units_of
+
+if TYPE_CHECKING:
+    from spector.language.frames import Given, ValueAsked
 
 __all__ = [
     "LOOKED_AT", "MOST_VERSIONS", "asks_for_value", "extend_series", "move_newer_first",
@@ -131,7 +134,16 @@ def extend_series(
 
 def asks_for_value(cue: str) -> bool:
     """Whether a cue asks for a number, a day or an hour as it is now."""
-    return value_asked(cue) is not None
+    return _value_asked(cue) is not None
+
+
+def _value_asked(cue: str) -> ValueAsked | None:
+    """Frames are loaded by the first cue of several words: one word asks for no value."""
+    if " " not in cue:
+        return None
+    frames = import_module("spector.language.frames")
+    asked: ValueAsked | None = frames.value_asked(cue)
+    return asked
 
 
 def newer_values(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
@@ -140,7 +152,7 @@ def newer_values(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     Long messages say much else, so nothing is taken for a version of anything: only the order of
     the hits changes. Both are of one speaker, user and agent.
     """
-    asked = value_asked(cue)
+    asked = _value_asked(cue)
     if asked is None:
         return {}
     given = [

@@ -101,7 +101,7 @@ class ValueAsked(NamedTuple):
         return best
 
     def _is_of_another(self, folded: str) -> bool:
-        """Whether a sentence is about what belongs to one whom the question does not name."""
+        """Whether a sentence names an owner that the question does not name."""
         return any(
             not any((found[1] or found[2])[:_KEY] in keys for keys in self.words)
             for found in _OWNER.finditer(folded) if found[1] not in _NO_OWNERS
