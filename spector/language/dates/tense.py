@@ -47,6 +47,28 @@ _TURKISH_SHIFT: Final = re.compile(
     r"(?:m|k|lar|ler)?\b"
 )
 _DATIVE: Final = re.compile(r"(?:\d{1,2}\.? )?[a-z]+'?y?[ae]\b")
+#: what is booked lies ahead, though the booking is past: "booked the surgery for 12 June"
+_BOOKED: Final = re.compile(
+    r"\b(?:(?:re|pre)?booked|reserved|(?:pre|re)?scheduled|arranged|planned|registered|signed up"
+    r"|enrolled|appointments?|reservations?|bookings?|tickets?)\b"
+    r".*?\b(?:for|until|till|from|between)"
+    r"(?: the| (?:the )?(?:week|weekend|night|morning|afternoon|evening) of"
+    r"| [\d:.]+ ?(?:am|pm|o'clock)? on)?$"
+)
+_IS_BOOKED: Final = re.compile(
+    r"(?:\b(?:is|are|am)(?: not)?|'s|'re|'m)(?: (?:now|already|all))?"
+    r" (?:(?:re)?booked|(?:re)?scheduled|arranged|planned)\b"
+)
+#: what was booked once and may be over
+_HAD: Final = re.compile(r"\b(?:had|used to|originally)\b")
+#: a preposition that belongs to the date
+_LEADING: Final = re.compile(r"(?:from|between|until|till|for) ")
+_TURKISH_BOOKED: Final = re.compile(
+    r"\b(?:(?:ayirt?t?|rezerve et|ayarla|planla|kararlastir|planlan|ayarlan|ayril|kesinles)[dt]i"
+    r"|(?:randevu|bilet|yer|rezervasyon)\w*(?: \w+)? (?:al|yap|yaptir|kap|bul|ver|alin|veril)[dt]i)"
+    r"(?:m|k|lar|ler)?\b"
+)
+_FOR_IT: Final = re.compile(r"[^,;]{2,30}? icin\b")
 #: characters of a date that tell its case
 _NEAR: Final = 16
 
@@ -65,15 +87,20 @@ def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
     after = _ENDS.search(text, at)
     sentence = plain(text[start : after.start() if after else len(text)])
     words = _WORD.findall(sentence)
-    if _is_moved_to(plain(text[start:at]), plain(text[at : at + _NEAR]), sentence, turkish=turkish):
+    before, since = plain(text[start:at]), plain(text[at:])
+    if not turkish and (leading := _LEADING.match(since)):
+        before += leading.group()
+    if _is_moved_to(before, since[:_NEAR], sentence, turkish=turkish):
+        return Tense.FUTURE
+    if _is_booked_for(before, since, sentence, turkish=turkish):
         return Tense.FUTURE
     if turkish:
         return _turkish(words)
     if any(word in _FUTURE for word in words):
         return Tense.FUTURE
-    for before, word in itertools.pairwise(("", *words)):
+    for previous, word in itertools.pairwise(("", *words)):
         told = word.endswith("ed") and len(word) > 4 and word not in ("need", "wed")
-        if word in _PAST or (told and not before.endswith("ing")):  # "is getting married"
+        if word in _PAST or (told and not previous.endswith("ing")):  # "is getting married"
             return Tense.PAST
     return Tense.NONE
 
@@ -84,6 +111,17 @@ def _is_moved_to(before: str, date: str, sentence: str, *, turkish: bool) -> boo
         return bool(_DATIVE.match(date)) and bool(_TURKISH_SHIFT.search(sentence))
     before = before.rstrip()
     return before.endswith(_TO) and bool(_SHIFT.search(before))
+
+
+def _is_booked_for(before: str, since: str, sentence: str, *, turkish: bool) -> bool:
+    """Whether a date is what something was booked for: "reserved a table for Friday"."""
+    if turkish:
+        ahead = _FOR_IT.match(since) or _DATIVE.match(since)
+        return bool(ahead) and bool(_TURKISH_BOOKED.search(sentence))
+    if _HAD.search(sentence):
+        return False
+    before = before.rstrip()
+    return bool(_BOOKED.search(before)) or bool(_IS_BOOKED.search(before))
 
 
 def _turkish(words: list[str]) -> Tense:
