@@ -80,6 +80,12 @@ def test_the_files_that_a_page_names_exist(page: Path) -> None:
     assert [each for each in named if not (REPO / each).exists()] == []
 
 
+def test_no_page_is_empty() -> None:
+    """A page of the manual was once committed with nothing in it, and only readers noticed."""
+    pages = (page for page in PAGES if "changes" not in page.parts)
+    assert [page.name for page in pages if len(page.read_text(encoding="utf-8").split()) < 50] == []
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (REPO / "docs" / "README.md").read_text(encoding="utf-8")
     linked = {target for target, _ in _LINK.findall(index)}

@@ -157,8 +157,9 @@ class Committer:
         return decision, self._rater.rate(job, candidates, decision)
 
     def _is_dull(self, job: Job, decision: Decision, importance: Importance) -> bool:
-        """Whether what would be created does not matter enough."""
-        return (
+        """Whether what would be created matters too little, and ends or corrects nothing."""
+        counted = job.analysis.density
+        return not (counted is not None and counted.corrections) and (
             decision.action == "create" and decision.relation != "contradicts"
             and not job.is_forced and not job.analysis.quarantined
             and job.ready.draft.importance is None

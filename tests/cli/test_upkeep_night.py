@@ -75,3 +75,19 @@ def test_steps_are_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "cycle" not in capsys.readouterr().out
     assert main(["reflect", str(path), "--steps", "dacay"]) != 0
     assert "decay" in capsys.readouterr().err
+
+
+def test_a_night_of_the_shell_can_embed_what_it_words_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A summary that is brought up to date needs a vector: the command opened without embedder."""
+    where = tmp_path / "mind"
+    likes = "tea jazz chess maps trains tabs vim olives rain snow".split()
+    with spector.open(where, clock=ManualClock(BEGIN)) as memory:
+        memory.observe_many([f"I prefer {each}." for each in likes], user_id="ada")
+        memory.reflect()
+        memory.observe("I prefer quiet offices.", user_id="ada")
+    assert main(["reflect", str(where)]) == 0, capsys.readouterr().err
+    with spector.open(where, mode="r") as memory:
+        made = [each.text for each in memory.records() if each.write_source == "dream"]
+    assert any("quiet offices" in each for each in made)

@@ -25,7 +25,7 @@ from spector.cli.options import (
 )
 from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
 from spector.config import MAX_PROBLEMS
-from spector.errors import InvalidInputError, UnknownRecordError
+from spector.errors import InvalidInputError, ModelMismatchError, UnknownRecordError
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def add_reflect(commands: Any) -> None:
         "--max-seconds", type=float, metavar="S", help="stop after S seconds; run it again to go on"
     )
     parser.add_argument("--undo", type=int, metavar="CYCLE", help="take a cycle back instead")
+    add_embedder(parser)
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_reflect)
@@ -65,7 +66,7 @@ _MOST_PROPOSALS, _MOST_WIDE = 50, 60
 
 def run_reflect(args: argparse.Namespace, console: Console) -> int:
     steps = None if args.steps is None else [each.strip() for each in args.steps.split(",")]
-    with open_store(args) as memory, console.progress("reflect", "memories") as shown:
+    with _opened(args) as memory, console.progress("reflect", "memories") as shown:
         if args.undo is not None:
             report = memory.reflect_undo(args.undo)
         else:
@@ -95,6 +96,18 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
         for each in receipt.pending:
             console.note(f"not erased: {each}")
     return _note_failed(report.compaction, console)
+
+
+def _opened(args: argparse.Namespace) -> Memory:
+    """The store; without a name with the default embedder, which a night needs, if it is its own.
+    """
+    if args.embedder or os.environ.get("SPECTOR_EMBEDDER"):
+        return open_store(args)
+    try:
+        return open_store(args)
+    except ModelMismatchError:
+        args.embedder = "none"
+        return open_store(args)
 
 
 def _show_steps(report: ReflectReport, console: Console) -> None:

@@ -79,11 +79,8 @@ class Comparer:
     ) -> list[Candidate]:
         """The memories of the same scope that the gate compares with a new one."""
         bands = self._config.gate_by == "bands"
-        found = self._neighbours.find(
-            new.said, vector, user_id=user_id, now_ms=now_ms,
-            slots=[(each.subject, each.predicate) for each in new.statements],
-            count=_OF_BANDS if bands else self._config.gate_neighbours,
-        )
+        count = _OF_BANDS if bands else self._config.gate_neighbours
+        found = self._near(new, vector, user_id, now_ms, count)
         if bands:
             near = sorted(found, key=lambda each: (-(each.likeness or -1.0), each.id))
             found = near[:_OF_BANDS]
@@ -98,6 +95,28 @@ class Comparer:
                 if each.id not in known
             )
         return [_read(each, single_valued) for each in found]
+
+    def _near(
+        self, new: Incoming, vector: NDArray[np.float32] | None, user_id: str | None, now_ms: int,
+        count: int,
+    ) -> list[Neighbour]:
+        """What was said: themes that nights made quote it, and would take its places."""
+        slots = [(each.subject, each.predicate) for each in new.statements]
+
+        def find(count: int) -> list[Neighbour]:
+            return self._neighbours.find(
+                new.said, vector, user_id=user_id, now_ms=now_ms, slots=slots, count=count
+            )
+
+        found = find(count)
+        dreams = sum(map(_is_dream, found))
+        if dreams:
+            found = find(count + dreams)
+        return [each for each in found if not _is_dream(each)]
+
+
+def _is_dream(near: Neighbour) -> bool:
+    return near.fact is None and (near.observed or {}).get("write_source") == "dream"
 
 
 def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:

@@ -168,7 +168,7 @@ def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
     dots = similarity
     if query.vector is not None and not (is_unfiltered(query) and isinstance(ranked, slice)):
         dots = np.zeros(len(part), np.float32)
-        bare = _bare_query(query.vector, query.now_ms)
+        bare = _bare_query(query.vector, query.now_ms, int(query.drop_flags))
         snap.kernel.score(snap.table, bare, part, slot, similarity=dots)
     if len(fused) and np.isnan(fused.min()):
         fused[np.isnan(fused)] = -np.inf
@@ -248,10 +248,11 @@ def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:
     return float(some.max(initial=-np.inf))
 
 
-def _bare_query(vector: F32, now_ms: int) -> Query:
-    """Cosines alone, of everything that is awake."""
+def _bare_query(vector: F32, now_ms: int, drop_flags: int) -> Query:
+    """Cosines alone, of everything that is awake, and of what rests where it is asked for."""
     return make_query(
-        now_ms=now_ms, vector=vector, profile="similarity", drop_flags=DEFAULT_DROP_FLAGS
+        now_ms=now_ms, vector=vector, profile="similarity",
+        drop_flags=DEFAULT_DROP_FLAGS & drop_flags,
     )
 
 

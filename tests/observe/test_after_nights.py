@@ -1,0 +1,44 @@
+"""What a night made takes no part in what a new message changes.
+
+Damage: the theme of a night quoted the old dose, so that the new one found two statements of it and
+replaced neither; and a theme that quoted a car handed its contradiction to the daughter beside it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import spector
+from spector import ManualClock
+
+SAID = (
+    "My GP put me on ramipril 5 mg for blood pressure.", "I drive a white Corsa.",
+    "I'm training for the Ulverston half marathon.", "Posy goes to piano lessons on Tuesdays.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("nights", [0, 2])
+def test_a_correction_is_one_after_a_night_too(nights: int) -> None:
+    clock = ManualClock("2026-03-02T09:00:00Z")
+    with spector.open(":memory:", clock=clock) as memory:
+        with memory.session("a", user_id="h") as chat:
+            for each in SAID:
+                chat.observe(each)
+        for _ in range(nights):
+            clock.advance(hours=14)
+            memory.reflect()
+        made = [each for each in memory.records(user_id="h") if each.write_source == "dream"]
+        assert bool(made) is bool(nights)
+        result = memory.observe("My GP raised the ramipril to 10 mg.", user_id="h")
+        assert [each.action for each in result.units] == ["supersede"]
+        assert not any(memory.recall("my piano lessons", user_id="h")[0].conflicts)
+
+
+def test_what_ends_something_is_kept_however_alike_it_is() -> None:
+    with spector.open(":memory:") as memory:
+        memory.observe("My daughter Posy is four and she's allergic to sesame.", user_id="h")
+        with memory.session("s", user_id="h") as chat:
+            chat.observe("I quit the half marathon, the knee didn't hold.")
+            chat.observe("My knee was diagnosed with a torn meniscus.")
+            said = "Posy is no longer allergic to sesame, the doctor said she outgrew it."
+            assert chat.observe(said).stored
