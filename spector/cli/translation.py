@@ -49,6 +49,7 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"\brefresh was given without expires_in"),
      "--refresh was given without --expires-in"),
     (re.compile(r"\bexpires_in and expires_at were"), "--expires-in and --expires-at were"),
+    (re.compile(r"reinstate\(\d+, keep=True\) keeps both"), "--keep keeps both"),
     (re.compile(r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)"), r"\2 \1"),
     (re.compile(r"forget\(id, purge=True\) or compact\(\): spector compact PATH"),
      "spector forget PATH ID --purge, or of all: spector compact PATH"),

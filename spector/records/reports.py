@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from spector.messages import counted
 from spector.records.erasure import ErasureReceipt
 from spector.records.memory import MemoryRecord
 from spector.records.sleep import Proposal, StepReport
@@ -68,6 +69,25 @@ class ForgetReport:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __str__(self) -> str:
+        lines = [f"forgot {counted(len(self.ids), 'memory', 'memories')}"]
+        if self.derived:
+            lines.append(f"  of these, made of the others alone: {len(self.derived)}")
+        if self.protected:
+            lines.append(f"  kept, because pinned or immutable: {len(self.protected)}")
+        if self.without_source:
+            lines.append(f"  kept, and without any source now: {len(self.without_source)}")
+        if self.lost_source:
+            lines.append(f"  kept with the sources that are left: {len(self.lost_source)}")
+        if self.due is not None:
+            lines.append(
+                "  the words stay in the files until compact(), or the first reflect() after"
+                f" {self.due.isoformat(timespec='seconds')}"
+            )
+        if self.receipt is not None:
+            lines.append(str(self.receipt))
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -233,8 +233,8 @@ def reinstated(
     if newer and not keep:
         raise SupersededRecordError(
             f"memory {row.id} has been superseded by memory {newer[-1]}",
-            hint=f"forget({newer[-1]}) first, or remember what is true now: spector forget PATH"
-            f" {newer[-1]}",
+            hint=f"reinstate({row.id}, keep=True) keeps both; else forget({newer[-1]}) first, or"
+            f" remember what is true now: spector forget PATH {newer[-1]}",
         )
     rows = store.catalog.fetch(newer)
     back = [row] if was_ended(row) else []

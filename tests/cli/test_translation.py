@@ -124,6 +124,9 @@ def test_every_flag_and_command_in_a_hint_exists() -> None:
          "--user must be a non-empty printable str, got ''"),
         ("give it up: forget(12) drops the memory",
          "give it up: spector forget PATH 12 drops the memory"),
+        ("reinstate(11, keep=True) keeps both; else forget(12) first, or remember what is true now:"
+         " spector forget PATH 12",
+         "--keep keeps both; else spector forget PATH 12 first, or remember what is true now"),
         ("forget(12) first, or remember what is true now: spector forget PATH 12",
          "spector forget PATH 12 first, or remember what is true now"),
         ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
