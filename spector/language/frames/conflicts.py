@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from spector.language.frames.limits import UNIT_GROUPS
 from spector.language.frames.predicates import KIN, SLOTS, is_single_valued, predicate_of
 from spector.language.frames.recurring import EACH
 from spector.language.frames.statement import Statement
-from spector.language.frames.values import forms_differ, normal_value
+from spector.language.frames.values import UNITS, forms_differ, normal_value
 from spector.language.words import plain
 
 __all__ = ["NO_CONFLICT", "Verdict", "compare", "verdicts"]
@@ -95,6 +96,7 @@ def verdicts(
     if not _states(new) or new.added:
         return []
     found: list[Verdict] = []
+    corrects = _CORRECTS.search(plain(new_text)) is not None
     same = [at for at, each in enumerate(old) if _states(each) and _is_same_subject(each, new)]
     same += _of_only_name(old, new)
     for at in same:
@@ -106,20 +108,48 @@ def verdicts(
         differ = forms_differ(_value(each), _value(new))
         if each.predicate == new.predicate and each.polarity != new.polarity:
             if _value(each) == _value(new):
-                found.append(Verdict("replaces", "polarity", _CONFIDENCE["polarity"], at))
+                sure = each.limit == new.limit or (new.changed and not new.limit)
+                found.append(_verdict("polarity", sure, at))
             elif _ends(each, new):
                 found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
         elif each.predicate == new.predicate and new.polarity and differ and new.single:
             known = new.predicate in SLOTS or is_single_valued(new.predicate)
             sure = new.changed or (
                 (known or each.frame == new.frame) and not _may_be_traits(each, new)
+                and (corrects or not _may_both_hold(each, new))
             )
-            confidence = _CONFIDENCE["value" if sure else "form"]
-            found.append(Verdict("replaces" if sure else "contradicts", "value", confidence, at))
+            found.append(_verdict("value", sure, at))
         elif _ends(each, new):
             found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
     said = _said(old, same, new, new_text, likeness)
     return found if said is None else [*found, said]
+
+
+def _verdict(rule: Rule, sure: bool, at: int) -> Verdict:
+    kind: Kind = "replaces" if sure else "contradicts"
+    return Verdict(kind, rule, _CONFIDENCE[rule if sure else "form"], at)
+
+
+def _may_both_hold(old: Statement, new: Statement) -> bool:
+    """Whether two values are limited in two ways, of two units, or one the kind of the other."""
+    if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
+        return True
+    return (old.common and _has_name(new)) or (new.common and _has_name(old))
+
+
+def _has_name(one: Statement) -> bool:
+    """Whether a value is surely written as a name: not one that only opens its sentence."""
+    return not one.common and one.object_span[0] > one.span[0] and any(
+        word[:1].isupper() for word in one.object.split()
+    )
+
+
+def _are_incomparable(first: str, second: str) -> bool:
+    """Whether two amounts are of units that cannot be counted in each other: kg and pounds."""
+    one, other = ({*each.split()} & UNITS for each in (first, second))
+    return bool(one and other) and one.isdisjoint(other) and not any(
+        one <= group and other <= group for group in UNIT_GROUPS
+    )
 
 
 def _may_be_traits(old: Statement, new: Statement) -> bool:

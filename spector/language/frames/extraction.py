@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypedDict
 
 from spector.language.frames.assignments import assignments
 from spector.language.frames.english import english_drafts
+from spector.language.frames.limits import is_common_noun, limit_of
 from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.sentences import Sentence, sentences
@@ -28,6 +29,11 @@ from spector.language.tables import only_language
 from spector.language.words import plain
 
 __all__ = ["extract"]
+
+class _Limits(TypedDict):
+    limit: str
+    common: bool
+
 
 #: statements of one sentence at most
 _MOST: Final = 3
@@ -89,7 +95,9 @@ def extract(
                 seen.add(key)
                 value = normal_value(made.object, reference_time=reference_time)
                 window = made.window or _recurring(draft, sentence, text)
-                kept.append(replace(made, value=value, window=window))
+                kept.append(replace(
+                    made, value=value, window=window, **_limits(made, sentence, text)
+                ))
         out += kept
     return tuple(out)
 
@@ -175,6 +183,19 @@ def _resolved(
         tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
         window=draft.window, frame=draft.frame, kin=kin,
     )
+
+
+def _limits(made: Statement, sentence: Sentence, text: str) -> _Limits:
+    """What a statement is limited to, and whether its value is no name."""
+    first, last = made.object_span
+    before, value = text[sentence.start : first], text[first:last]
+    own = made.subject_span[1] if made.subject_span[0] == sentence.start else sentence.start
+    limit = limit_of(
+        made.predicate, is_value=made.single, is_denied=not made.polarity,
+        is_turkish=made.frame.startswith("tr"), before=text[own:first], value=value,
+        behind=text[last : sentence.end],
+    )
+    return {"limit": limit, "common": is_common_noun(value, before)}
 
 
 def _recurring(draft: Draft, sentence: Sentence, text: str) -> str | None:

@@ -45,6 +45,8 @@ class Statement:
         window: the time that the text is about, in its words ("in 2019"), or None.
         frame: the name of the frame that matched.
         kin: of a subject with a name, the role in which it is named: "user's sister".
+        limit: what it is limited to, folded: "with bills", "after 4 pm"; "" for what holds always.
+        common: the value is a kind of thing ("a bank"), and no name.
     """
 
     subject: str
@@ -65,6 +67,8 @@ class Statement:
     frame: str = ""
     value: str = ""
     kin: str = ""
+    limit: str = ""
+    common: bool = False
 
 
 @dataclass(slots=True)

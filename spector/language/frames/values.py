@@ -10,7 +10,7 @@ from spector.language.time import time_range_in
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["forms_differ", "is_date", "normal_value", "values_differ"]
+__all__ = ["UNITS", "forms_differ", "is_date", "normal_value", "values_differ"]
 
 _LONGEST: Final = 200
 #: two moments of different years, months, weekdays and hours: what reads the same from both needs
@@ -58,6 +58,7 @@ _UNITS: Final = {
     }.items()
     for spelling in spellings.split()
 }  # fmt: skip
+UNITS: Final = frozenset(_UNITS.values())
 #: say nothing about a value
 _EMPTY: Final = frozenset(
     """a an the of at in on to my our your his her their its this that about around
