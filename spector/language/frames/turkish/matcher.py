@@ -38,6 +38,8 @@ _OF_OTHERS: Final = frozenset(
 )
 #: words of a name, and of how often something was done
 _NAMES: Final = 2
+#: with them a clause without a subject goes on with that of the one before: "..., artık ..."
+_GOES_ON: Final = frozenset("artik simdi".split())
 _TIMES: Final = frozenset("kere kez defa sefer".split())
 _THINGS: Final = frozenset(("uses", "runs_on", "port", "works_at", "located_in"))
 
@@ -48,14 +50,17 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     whole = _modality(sentence, nouns)
     pending: list[list[Noun]] = []
     opens = True
+    before: Subject | None = None
     for part in clauses(nouns):
         if not part:
             continue
         if part[0].text == "su" and len(part) > 1 and part[1].text.startswith("an"):
             part = part[2:] or part
-        made = [each for each in _clause(part, pending, text)
-                if opens or each.owner or each.frame in _ANYWHERE]
+        goes_on = part[0].text in _GOES_ON
+        made = [each for each in _clause(part, pending, text, before if goes_on else None)
+                if opens or goes_on or each.owner or each.frame in _ANYWHERE]
         opens = bool(made)
+        before = subject_of(part, text) or (before if goes_on else None)
         for draft in made:
             changed = draft.changed or any(noun.text in tables.CHANGES for noun in part)
             added = draft.added or _adds(part)
@@ -106,7 +111,14 @@ def _is_conditional(word: str) -> bool:
     ))
 
 
-def _clause(part: list[Noun], pending: list[list[Noun]], text: str) -> Iterator[Draft]:
+def _clause(
+    part: list[Noun], pending: list[list[Noun]], text: str, before: Subject | None
+) -> Iterator[Draft]:
+    """The statements of one clause.
+
+    Args:
+        before: the subject of the clause before it, where this one goes on with it.
+    """
     while len(part) > 1 and part[-1].text in tables.ADVERBS and part[-2].whole in tables.VERB_FORMS:
         part = part[:-1]
     last = part[-1]
@@ -122,7 +134,8 @@ def _clause(part: list[Noun], pending: list[list[Noun]], text: str) -> Iterator[
         if part[0].text in ("ben", "biz"):
             subject = Subject(1, "", (part[0].start, part[0].stop), 1)
     else:
-        subject = subject_of(part, text) or _thing(part, text)
+        goes_on = before and before._replace(after=0)
+        subject = subject_of(part, text) or goes_on or _thing(part, text)
     renewed = slot_before(part, form, text)
     if renewed is not None:
         yield renewed
