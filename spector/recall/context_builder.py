@@ -15,6 +15,7 @@ from spector.recall.abstention import choose_hits
 from spector.recall.context import Context, Quote
 from spector.recall.quoting import Block, Line, line_of, marks_of, predicted, with_ending
 from spector.records import Hit, HitList, PredictedOutcome
+from spector.search import is_bare_node
 from spector.search.selection import CUT, quote_text, without_repeats
 
 __all__ = ["ContextBuilder", "quoted_line"]
@@ -92,6 +93,7 @@ class ContextBuilder:
         """
         first = self._first((*hits.standing, *rules), pinned, hot)
         asked = bool(hits.standing)  # the cue itself is about them
+        hits = hits._holding([hit for hit in hits if not is_bare_node(hit.record)])
         if not hits:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
             return self._empty(first, reason, abstained=hits.abstained and not asked)

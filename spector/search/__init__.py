@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.search.associations import known_from
+from spector.search.associations import is_bare_node, known_from
 from spector.search.hot import HotTier, hot_hit
 from spector.search.listing import TRUSTED_S, Listing, parse_page
 from spector.search.neighbours import Neighbour, Neighbours, Slot
@@ -22,6 +22,7 @@ __all__ = [
     "Surveyor",
     "Words",
     "hot_hit",
+    "is_bare_node",
     "known_from",
     "parse_page",
 ]

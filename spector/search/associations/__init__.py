@@ -5,7 +5,7 @@ from __future__ import annotations
 from spector.search.associations.expansion import (
     Associations,
 )
-from spector.search.associations.knowing import known_from
+from spector.search.associations.knowing import is_bare_node, known_from
 from spector.search.associations.modifiers import (
     ASSOCIATIVE,
 )
@@ -16,6 +16,7 @@ from spector.search.associations.reading import (
 __all__ = [
     "ASSOCIATIVE",
     "Associations",
+    "is_bare_node",
     "knowledge_of",
     "known_from",
 ]

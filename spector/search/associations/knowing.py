@@ -7,19 +7,22 @@ from typing import Final
 
 from spector.knowledge import KnowledgeReader
 from spector.knowledge.graph import StoreEdges, activate
-from spector.layout import Category
-from spector.records import HitList
+from spector.knowledge.induction import TIME_OF_DAY
+from spector.layout import Category, Flag
+from spector.records import HitList, MemoryRecord
 from spector.search.associations.reading import knowledge_of
 from spector.search.score_search import ScoreSearch
 from spector.search.view import Plan
 from spector.store.catalog import Row
 
-__all__ = ["known_from"]
+__all__ = ["is_bare_node", "known_from"]
 
 #: what a concept that refers to a seed is activated by: one edge of full weight
 _REFERENCE: Final = 0.5
 #: candidates that are looked up for each one that is wanted
 _SPARE: Final = 8
+#: nodes of the graph that everything is tied to, and that say nothing when they are quoted
+_BARE: Final = frozenset({"user", "agent", "assistant", TIME_OF_DAY[0]})
 
 
 def known_from(
@@ -35,9 +38,17 @@ def known_from(
     hits = by_score.hits_of(plan, ranked[: _SPARE * limit])
     known = [
         hit for hit in hits
-        if "concept" in sorts.get(hit.id, ()) or hit.record.category is Category.PATTERN
+        if ("concept" in sorts.get(hit.id, ()) or hit.record.category is Category.PATTERN)
+        and not is_bare_node(hit.record)
     ]
     return HitList(known[:limit])
+
+
+def is_bare_node(record: MemoryRecord) -> bool:
+    """Whether a memory is a node that everything is tied to, or a figure: none is worth a quote."""
+    return (
+        record.category is Category.ENTITY and record.text.casefold() in _BARE
+    ) or bool(record.flags & Flag.AUXILIARY)
 
 
 def _activation(plan: Plan, reader: KnowledgeReader, seeds: Sequence[int]) -> dict[int, float]:

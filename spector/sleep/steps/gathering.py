@@ -15,16 +15,20 @@ from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.knowledge.induction import plan_moved_references
 from spector.language.cues import need_gate
+from spector.language.statements import ASSISTANTS
 from spector.language.worth import content_density, sentences_of
 from spector.layout import Category, Flag, TierCode
 from spector.providers import estimated_tokens
 from spector.search import Strengths, Words
 from spector.sleep.night import Mask, Night, Rows, Units, breathe, has_flag, texts_of
-from spector.sleep.retiring import noting_rest
+from spector.sleep.retiring import OUTDATED, noting_rest, outdated, retiring
 from spector.write import Prepared, Unit
 
 __all__ = ["consolidate"]
 
+#: roles, and sources of data, of what is not said by a person
+_ANSWER: Final = ASSISTANTS | {"tool", "function", "document", "system"}
+_SOURCES_OF_ANSWERS: Final = frozenset({"assistant_message", "tool", "document"})
 #: memories that are compared with one another in a cycle
 _MOST: Final = 500
 #: likeness from which memories without a common session may be of one theme
@@ -67,19 +71,24 @@ def consolidate(night: Night, cursor: int) -> Units:
 
     Linked are memories of a user with a common entity that not everything names, or of one category
     and about as important, that are alike or of one session. A cycle looks at the newest ones
-    without a theme, and goes on where the last one ended with older ones.
+    without a theme, and goes on where the last one ended with older ones. First a theme rests that
+    quotes what was superseded; the others that it quotes have no theme then.
     """
     made = night.done.get("made", set())
+    with night.survey.knowledge() as reader:
+        old = outdated(night, reader, lambda each, kind: kind == "theme")
+    yield from retiring(night, old.tonight, OUTDATED, {}, waiting=old.waiting)
     with night.survey.knowledge() as reader:
         done = {
             frozenset(each.target for each in reader.edges([theme], direction="out"))
             for theme in made
         }
-        rows, gathered = _batch(night, reader, _eligible(night), made)
+        rows, gathered = _batch(night, reader, _eligible(night), made | old.resting)
         if not len(rows):
             return {"recent": {"gathered": gathered}}
         words = texts_of(night, rows["id"].tolist())
-        rows = rows[[each in words and _says_something(words[each].text)
+        answers = _answers(reader, words)
+        rows = rows[[each in words and each not in answers and _says_something(words[each].text)
                      for each in rows["id"].tolist()]]  # fmt: skip
         entities = _entities(reader, rows["id"].tolist())
     vectors = night.survey.vectors(rows["id"].tolist())
@@ -120,7 +129,7 @@ def _batch(
 def _without_theme(
     reader: KnowledgeReader, rows: Rows, count: int, made: Collection[int]
 ) -> Rows:
-    """The first ``count`` of memories that no theme was made of before this step."""
+    """The first ``count`` of memories that no theme was made of, but for some themes."""
     chosen, found = [rows[:0]], 0
     for start in range(0, len(rows), _PAGE):
         part = rows[start : start + _PAGE]
@@ -135,7 +144,7 @@ def _without_theme(
 def _merged(
     reader: KnowledgeReader, ids: Sequence[int], made: Collection[int]
 ) -> NDArray[np.int64]:
-    """Those that a theme was made of before; not by this step."""
+    """Those that a theme was made of before; none of ``made`` counts."""
     edges = reader.edges(ids, direction="in", kinds=["derived_from"])
     dreams = reader.payloads({each.source for each in edges}, "observed")
     themes = {
@@ -143,6 +152,16 @@ def _merged(
         if known["kind"] == "theme" and each not in made
     }
     return np.array(sorted({e.target for e in edges if e.source in themes}), np.int64)
+
+
+def _answers(reader: KnowledgeReader, words: Mapping[int, Words]) -> set[int]:
+    """What assistants, tools and documents said: no theme of a user quotes them."""
+    observed = reader.payloads(words, "observed")
+    return {
+        each for each, said in words.items()
+        if (said.role or "").casefold() in _ANSWER
+        or observed.get(each, {}).get("data_source") in _SOURCES_OF_ANSWERS
+    }
 
 
 def _says_something(text: str) -> bool:

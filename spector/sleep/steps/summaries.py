@@ -11,8 +11,9 @@ import numpy as np
 
 from spector.clock import from_ms
 from spector.knowledge import Changes, KnowledgeReader, New, encode
-from spector.layout import Category, TierCode
-from spector.sleep.night import DAY_MS, Night, Rows, Units, mark_of, texts_of
+from spector.layout import Category, Flag, TierCode
+from spector.sleep.night import DAY_MS, Night, Rows, Units, has_flag, mark_of, texts_of
+from spector.sleep.retiring import OUTDATED, Outdated, outdated, retiring
 from spector.write import Prepared, Unit
 
 __all__ = ["PATTERN", "SUMMARY", "abstract", "pattern_of", "pattern_text", "summarize"]
@@ -35,7 +36,10 @@ class _Made:
 
 
 def summarize(night: Night, cursor: int) -> Units:
-    """Each category of a user with enough memories, and new ones, has one summary."""
+    """Each category of a user with enough memories, and new ones, has one summary.
+
+    One that quotes what was superseded is made anew of the others; it rests where they are too few.
+    """
     sleep, rows = night.sleep, night.memories.rows
     active = rows[night.is_active(rows)]
     with night.survey.knowledge() as reader:
@@ -43,6 +47,10 @@ def summarize(night: Night, cursor: int) -> Units:
     dreamt = {each.id for each in known.values()}
     active = active[~np.isin(active["id"], np.array(sorted(dreamt), np.int64))]
     active = active[active["tier"] != int(TierCode.PROCEDURAL)]
+    old = _outdated(night, active, known)
+    yield from retiring(night, old.tonight, OUTDATED, {}, waiting=old.waiting)
+    known = {key: each for key, each in known.items() if each.id not in old.resting}
+    superseded = set(rows["id"][has_flag(rows, Flag.SUPERSEDED)].tolist())
     lately = dict(night.state.recent.get("summarized", {}))
     for user, category, mine in _by_category(active):
         if category is Category.SUMMARY or (
@@ -54,6 +62,7 @@ def summarize(night: Night, cursor: int) -> Units:
         newest = mine[np.argsort(-mine["id"])][:_MOST_SOURCES]
         if len(mine) < sleep.summary_from or (
             before is not None and not set(newest["id"].tolist()) - before.sources
+            and not before.sources & superseded
         ):
             continue
         last = 0 if before is None else max(
@@ -69,6 +78,22 @@ def summarize(night: Night, cursor: int) -> Units:
     return {"recent": {"summarized": {
         each: ms for each, ms in lately.items() if night.started_ms - ms < DAY_MS
     }}}  # fmt: skip
+
+
+def _outdated(
+    night: Night, active: Rows, known: Mapping[tuple[str | None, str], _Made]
+) -> Outdated:
+    """Summaries that quote what was superseded and cannot be made anew in their place."""
+    renewed = {
+        (night.memories.users[user], f"{SUMMARY}{category.name.lower()}")
+        for user, category, mine in _by_category(active)
+        if len(mine) >= night.sleep.summary_from and night.tools.embeds
+    }
+    stays = {each.id for key, each in known.items() if key in renewed}
+    with night.survey.knowledge() as reader:
+        return outdated(
+            night, reader, lambda each, kind: kind.startswith(SUMMARY) and each not in stays
+        )
 
 
 def _by_category(rows: Rows) -> Iterator[tuple[int, Category, Rows]]:
