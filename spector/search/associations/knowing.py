@@ -8,7 +8,7 @@ from typing import Final
 from spector.knowledge import KnowledgeReader
 from spector.knowledge.graph import StoreEdges, activate
 from spector.knowledge.induction import TIME_OF_DAY
-from spector.layout import Category, Flag
+from spector.layout import Category
 from spector.records import HitList, MemoryRecord
 from spector.search.associations.reading import knowledge_of
 from spector.search.score_search import ScoreSearch
@@ -45,10 +45,8 @@ def known_from(
 
 
 def is_bare_node(record: MemoryRecord) -> bool:
-    """Whether a memory is a node that everything is tied to, or a figure: none is worth a quote."""
-    return (
-        record.category is Category.ENTITY and record.text.casefold() in _BARE
-    ) or bool(record.flags & Flag.AUXILIARY)
+    """Whether a memory is a node that everything is tied to, and not worth a quote."""
+    return record.category is Category.ENTITY and record.text.casefold() in _BARE
 
 
 def _activation(plan: Plan, reader: KnowledgeReader, seeds: Sequence[int]) -> dict[int, float]:
