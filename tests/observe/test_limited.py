@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import pytest
 
+import spector
+from tests.fakes import FakeEmbedder
 from tests.observe.test_gate_decisions import verdict
 
 BOTH_HOLD = [line.split(" | ") for line in """\
@@ -51,7 +53,16 @@ Keman çalarım. | Düğünlerde keman çalmam.
 I live in a cottage in Galway. | I live in Ireland.
 I work at Santander. | I work at the Porto branch.
 I work at a brewery. | I work at Duvel.
-My car is a hybrid. | My car is a Toyota.""".splitlines()]
+My car is a hybrid. | My car is a Toyota.
+The TTL is 30 seconds for guests. | The TTL is 5 minutes for images.
+The quiz is on Tuesday for group C. | The quiz is on Monday for group D.
+The pool is open on Mondays. | The pool is not open on Fridays.
+Cumartesi günleri koşuyorum. | Cuma günleri koşmuyorum.
+My salary is 40k. | My salary is 3100 a month.
+One of my favorite movies is Alien. | One of my favorite movies is Jaws.
+I weighed 80 kg last year. | I weigh 74 kg now.
+Nora lives in Bonn. | My aunt Nora lives in Linz.
+My name is Tim. | I go by train.""".splitlines()]
 
 
 @pytest.mark.parametrize(("one", "other"), BOTH_HOLD)
@@ -78,3 +89,14 @@ def test_what_is_limited_hides_nothing(one: str, other: str) -> None:
 ])
 def test_a_change_within_the_same_limits_takes_the_place_of_the_old(before: str, now: str) -> None:
     assert verdict(before, now, days=3).superseded == (1,)
+
+
+@pytest.mark.parametrize(("kin", "is_gone"), [("neighbour", False), ("cousin", True)])
+def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone: bool) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+        memory.observe("My cousin Dave lives in Oslo.", user_id="ada", event_time="2026-01-01")
+        fact = next(each for each in memory.records(user_id="ada", tiers="semantic")
+                    if "Oslo" in each.text)
+        memory.observe(f"My {kin} Dave lives in Bern.", user_id="ada", event_time="2026-02-01")
+        found = memory.get(fact.id)
+    assert found is not None and found.superseded is is_gone

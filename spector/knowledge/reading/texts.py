@@ -352,13 +352,18 @@ def statement_of_fact(row: Mapping[str, Any]) -> Statement:
         predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
         modality=said.get("modality", "asserted"), value=normal_value(said["object"]),
         single=said.get("single", False), tense=said.get("tense", "present"),
-        window=said.get("window"),
+        window=said.get("window"), kin=said.get("kin", ""), limit=said.get("limit", ""),
+        common=said.get("common", False),
     )  # fmt: skip
 
 
 def _is_over(one: Statement) -> bool:
     """Whether a state is of the past; what was done is not over: "adopted", "visited"."""
     return one.tense == "past" and one.predicate.partition("_")[0].endswith("s")
+
+
+#: what tells whose or which value it is, kept with a fact where it was said
+_LIMITS: Final = ("kin", "limit", "common")
 
 
 def _fact_of(stated: Stated, scope: str, memory: int) -> FactToAdd:
@@ -370,6 +375,7 @@ def _fact_of(stated: Stated, scope: str, memory: int) -> FactToAdd:
         about["tense"] = one.tense
     if one.window:
         about["window"] = one.window
+    about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
     return FactToAdd(
         subject=one.subject, predicate=stated.predicate, object=one.object, scope=scope,
         confidence=one.confidence, sources=(memory,), polarity=one.polarity,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spector.language.frames.chat import Given, ValueAsked, changed_in_chat, value_asked
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
+from spector.language.frames.limits import are_limited_apart
 from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
 from spector.language.frames.predicates import (
     ONE_VALUED,
@@ -35,6 +36,7 @@ __all__ = [
     "Tense",
     "ValueAsked",
     "Verdict",
+    "are_limited_apart",
     "changed_in_chat",
     "compare",
     "denial_in",

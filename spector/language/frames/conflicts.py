@@ -131,7 +131,9 @@ def _verdict(rule: Rule, sure: bool, at: int) -> Verdict:
 
 
 def _may_both_hold(old: Statement, new: Statement) -> bool:
-    """Whether two values are limited in two ways, of two units, or one the kind of the other."""
+    """Whether two values are of two persons or units, limited in two ways, or one a kind."""
+    if new.kin and not old.kin:  # "my aunt Sarah" need not be the Sarah of before
+        return True
     if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
         return True
     return (old.common and _has_name(new)) or (new.common and _has_name(old))

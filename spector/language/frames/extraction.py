@@ -8,7 +8,7 @@ from typing import Final, TypedDict
 
 from spector.language.frames.assignments import assignments
 from spector.language.frames.english import english_drafts
-from spector.language.frames.limits import is_common_noun, limit_of
+from spector.language.frames.limits import is_common_noun, limit_of, past_time
 from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.sentences import Sentence, sentences
@@ -29,6 +29,10 @@ from spector.language.tables import only_language
 from spector.language.words import plain
 
 __all__ = ["extract"]
+
+#: happens once, so its time does not make it another one
+_ONCE: Final = frozenset("born_in born_on died_in died_on founded_in built_in".split())
+
 
 class _Limits(TypedDict):
     limit: str
@@ -94,7 +98,7 @@ def extract(
             if key not in seen:
                 seen.add(key)
                 value = normal_value(made.object, reference_time=reference_time)
-                window = made.window or _recurring(draft, sentence, text)
+                window = made.window or _recurring(draft, sentence, text) or _past(made, text)
                 kept.append(replace(
                     made, value=value, window=window, **_limits(made, sentence, text)
                 ))
@@ -183,6 +187,13 @@ def _resolved(
         tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
         window=draft.window, frame=draft.frame, kin=kin,
     )
+
+
+def _past(made: Statement, text: str) -> str | None:
+    """When a state that is told in the past was so: "I weighed 90 kg last year"."""
+    if made.tense != "past" or not made.single or made.changed or made.predicate in _ONCE:
+        return None
+    return past_time(text[made.object_span[1] :])
 
 
 def _limits(made: Statement, sentence: Sentence, text: str) -> _Limits:

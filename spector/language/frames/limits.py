@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from spector.language.frames.chat.spoken import spoken
+from spector.language.frames.recurring import recurring_in
 from spector.language.frames.values import is_date
 from spector.language.words import plain
 
-__all__ = ["UNIT_GROUPS", "is_common_noun", "limit_of"]
+__all__ = ["UNIT_GROUPS", "are_limited_apart", "is_common_noun", "limit_of", "past_time"]
 
 #: units of a group can be counted in each other; those of two groups, or of none, cannot
 UNIT_GROUPS: Final = tuple(
@@ -73,6 +75,16 @@ _FILLER: Final = re.compile(
     r"\b(?:fact|record|way|thought|general|all|first|truth|moment|honest|opinion|now|last|that"
     r"|course|end|once|least|then|years?|ages)\b"
 )
+_PAST_TIME: Final = re.compile(
+    r"\s*((?:last|the previous) (?:week|month|year|spring|summer|autumn|fall|winter|season)"
+    r"|(?:\d+|a|two|three|four|five|six|ten|many|some) (?:days?|weeks?|months?|years?) ago)\b"
+)
+#: limits of a sentence that has no frame
+_LOOSE: Final = re.compile(
+    rf"\b(?:(?:for|with|per)(?: (?:the|my|our))? [a-z]+(?: [a-z])?|{_RATE}(?! ago))(?=\W|$)"
+)
+_ONE_OF: Final = re.compile(r"\W*one of (?:my|our|the|his|her|their)\b")
+_SAYS_SO: Final = re.compile(r"\b(?:not|instead|rather|longer|correction|actually|from .+ to)\b")
 _DETERMINED: Final = re.compile(r"\b(?:a|an|the|my|our|his|her|their|some|bir)\s*$")
 _WEEKDAY: Final = re.compile(
     r"\b(?:on|at|by|in)\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d)[^a-z]*$")
@@ -141,3 +153,29 @@ def is_common_noun(value: str, before: str) -> bool:
     return bool(words) and words[-1].islower() and words[-1].isalpha() and (
         _DETERMINED.search(plain(before)) is not None
     )
+
+
+def past_time(behind: str) -> str | None:
+    """The time of the past that stands right behind a value: "last year"; None for none."""
+    found = _PAST_TIME.match(plain(behind))
+    return found[1] if found else None
+
+
+def are_limited_apart(old: str, new: str) -> bool:
+    """Whether two short messages are of two times, persons or rates, and neither says a change.
+
+    For messages that no frame reads: "the shop is open on Saturdays", "is not open on Sundays".
+    """
+    before, after = spoken(old), spoken(new)
+    if before is None or after is None or after.changed or after.takes_back or (
+        len(before.clauses) > 1 or len(after.clauses) > 1
+    ):
+        return False
+    if _ONE_OF.match(before.folded) and _ONE_OF.match(after.folded):
+        return True
+    if recurring_in(before.folded) != recurring_in(after.folded):
+        return True
+    if _SAYS_SO.search(after.folded):
+        return False
+    one, other = (set(_LOOSE.findall(each.folded)) for each in (before, after))
+    return one != other

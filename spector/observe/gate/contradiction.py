@@ -16,6 +16,7 @@ from spector.language.frames import (
     Replacement,
     Statement,
     Verdict,
+    are_limited_apart,
     changed_in_chat,
     replacement,
     tension,
@@ -127,7 +128,9 @@ def _by_wording(
     """Candidates whose words say that the new text replaces a value of theirs."""
     out: dict[int, Replacement] = {}
     for at, old in enumerate(living):
-        if old.is_knowledge or _are_two(old.said, new.said):
+        if old.is_knowledge or _are_two(old.said, new.said) or (
+            are_limited_apart(old.said, new.said)
+        ):
             continue
         like = 0.0 if old.likeness is None else old.likeness
         found = replacement(

@@ -45,7 +45,7 @@ _TAKES_BACK: Final = re.compile(
 _CHANGED: Final = re.compile(
     r"\b(?:now|nowadays|these days|any ?more|no longer|instead|from now on|as of|starting|already"
     r"|new|artik|simdi|bundan sonra|oldu(?:m|k|lar)?|olmus|yeni|itibaren)\b"
-    r"|\b(?:chang|mov|switch|lower|rais|reduc|increas|decreas|postpon|resched|renam|push|bump|shift"
+    r"|\b(?:chang|mov(?!ies?\b)|switch|lower|rais|reduc|increas|decreas|postpon|resched|renam|push|bump|shift"
     r"|delay|adjust|updat|upgrad|downgrad|extend|slipp?|upp|swap|reset|hik|cancel"
     r"|rearrang)\w{0,6}\b"
     r"|\bwent (?:up|down)\b|\bput (?:off|back)\b|\b(?:brought|cut|dropped|set|rose|jumped|fell)\b"

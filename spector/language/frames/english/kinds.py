@@ -39,13 +39,13 @@ _ROLES: Final = frozenset(
     mayor senator minister president chairman chairwoman""".split()
 )
 _NO_ROLES: Final = frozenset(
-    """lover fan person believer member winner beginner reader user survivor""".split()
-)
+    "lover fan person believer member winner beginner reader user survivor".split())
 _PLACES: Final = frozenset(
     """city town village countryside suburb suburbs downtown apartment flat house state country
     county neighbourhood neighborhood""".split()
 )
 _VEHICLES: Final = frozenset("car truck van suv bike bicycle motorcycle bus taxi cab jeep".split())
+_RIDES: Final = _VEHICLES | frozenset("train tram metro subway ferry boat plane foot".split())
 _EVENTS: Final = frozenset(
     """conference concert festival wedding party workshop class course seminar meetup meeting game
     match show parade exhibition exhibit exhibitions fair convention camp retreat event gala
@@ -385,7 +385,7 @@ KINDS: Final[dict[str, Check]] = {
     "vehicle": _one_of(_VEHICLES),
     "language": lambda words, phrase: words[phrase.end - 1].capital and not phrase.article,
     "played": _is_played,
-    "name": is_named,
+    "name": lambda words, at: is_named(words, at) and words[at.end - 1].text not in _RIDES,
     "amount": is_amount,
     "visited": _one_of(_SITES),
     "event": _one_of(_EVENTS),
