@@ -99,4 +99,16 @@ def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone:
                     if "Oslo" in each.text)
         memory.observe(f"My {kin} Dave lives in Bern.", user_id="ada", event_time="2026-02-01")
         found = memory.get(fact.id)
-    assert found is not None and found.superseded is is_gone
+    assert found is not None
+    assert found.superseded is is_gone
+
+
+def test_a_fact_keeps_its_limit() -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+        memory.observe("The ticket costs 30 euros for adults.", user_id="ada",
+                       event_time="2026-01-01")
+        fact = next(iter(memory.records(user_id="ada", tiers="semantic")))
+        memory.observe("The ticket costs 12 euros.", user_id="ada", event_time="2026-02-01")
+        found = memory.get(fact.id)
+    assert found is not None
+    assert not found.superseded
