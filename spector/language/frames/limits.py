@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spector.language.frames.chat.spoken import spoken
+from spector.language.frames.chat import spoken
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.values import is_date
 from spector.language.words import plain

@@ -7,7 +7,7 @@ from spector.language.frames.chat.restated import restated
 from spector.language.frames.chat.spoken import spoken
 from spector.language.frames.chat.swapped import swapped
 
-__all__ = ["Given", "ValueAsked", "changed_in_chat", "value_asked"]
+__all__ = ["Given", "ValueAsked", "changed_in_chat", "spoken", "value_asked"]
 
 
 def changed_in_chat(old: str, new: str) -> float:
