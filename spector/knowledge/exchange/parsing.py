@@ -170,6 +170,10 @@ def _missing(sort: str, fields: Mapping[str, Any]) -> str | None:
     return next((f"{name} is missing" for name in needed if not fields[name]), None)
 
 
+#: characters of what limits a fact, which is a part of a sentence
+_MOST_LIMIT: Final = 10_000
+
+
 def _fact(values: dict[str, Any]) -> dict[str, Any]:
     """The columns of a fact."""
     said = {
@@ -186,9 +190,10 @@ def _fact(values: dict[str, Any]) -> dict[str, Any]:
             verified, "payload.fact.verified_ms", low=-MOST_COUNT, high=MOST_COUNT
         )
     checks: dict[str, Callable[[Any], bool]] = {
-        "polarity": lambda v: isinstance(v, bool), "single": lambda v: isinstance(v, bool),
-        "modality": lambda v: v in ("asserted", "hedged"),
+        **dict.fromkeys(("polarity", "single", "common"), lambda v: isinstance(v, bool)),
+        **dict.fromkeys(("kin", "limit"), lambda v: isinstance(v, str) and len(v) <= _MOST_LIMIT),
         "tense": lambda v: isinstance(v, str) and len(v) <= MOST_NAME,
+        "modality": lambda v: v in ("asserted", "hedged"),
         "spans": _is_spans, "window": lambda v: isinstance(v, (str, list, dict)),
     }  # fmt: skip
     for name, value in values.items():

@@ -190,7 +190,7 @@ def _resolved(
 
 
 def _past(made: Statement, text: str) -> str | None:
-    """When a state that is told in the past was so: "I weighed 90 kg last year"."""
+    """When a state of the past was so: "I weighed 90 kg last year"."""
     if made.tense != "past" or not made.single or made.changed or made.predicate in _ONCE:
         return None
     return past_time(text[made.object_span[1] :])
