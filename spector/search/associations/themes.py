@@ -8,7 +8,7 @@ import numpy as np
 
 from spector._types import F32
 from spector.layout import Category
-from spector.search.associations.reading import knowledge_of
+from spector.search.associations.reading import has_details, knowledge_of
 from spector.search.view import Modifier, Plan, Ranked, header_column
 
 __all__ = ["theme"]
@@ -28,7 +28,7 @@ def theme(plan: Plan, ranked: Ranked) -> Modifier | None:
     would stand before the one that answers. Asked for everything, it is an answer.
     """
     request = plan.request
-    if request.reading.is_survey:
+    if request.reading.is_survey or not has_details(plan):  # what nights make has details
         return None
     rows, scores = ranked.rivals(max(2 * request.k, _LEAST_RIVALS), _RIVAL, _MOST_RIVALS)
     categories = header_column(plan.snap, ranked.part[rows], ranked.slot[rows], "category")
