@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from typing import Any, Final
 
-from spector.clock import MAX_MS, from_ms, to_ms
+from spector.clock import MAX_MS, from_ms, ms_of_number, to_ms
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import counted, shown
 
@@ -21,7 +21,7 @@ __all__ = [
     "sent_at", "unwrapped",
 ]
 
-#: keys of chat models' messages that say nothing of what is kept
+#: keys of chat models' messages that are no fields of a memory; some are read all the same
 MESSAGE_KEYS: Final = frozenset(
     """additional_kwargs annotations artifact audio cache_control call_id container content created
     created_at encrypted_content example finish_reason function_call id index input
@@ -50,7 +50,6 @@ _WORDLESS: Final = {
 _MOST_ARGUMENTS: Final = 200_000
 #: keys of the time at which a message was sent, the surest first
 _SENT: Final = ("timestamp", "created_at", "created")
-_LEAST_S, _MS_FROM, _US_FROM = 1e8, 1e11, 1e14  # of numbers; smaller ones are no times
 #: parts within parts
 _DEEPEST: Final = 16
 
@@ -339,9 +338,10 @@ def sent_at(item: Mapping[str, Any], zone: tzinfo) -> datetime | None:
                 when = datetime.fromisoformat(str(value).strip())
                 when = when if when.tzinfo is not None else when.replace(tzinfo=zone)
                 return when if to_ms(when) else None
-            if isinstance(value, (int, float)) and value >= _LEAST_S:
-                unit_ms = 1000 if value < _MS_FROM else 1 if value < _US_FROM else 0.001
-                return from_ms(round(value * unit_ms)) if value * unit_ms <= MAX_MS else None
+            if isinstance(value, (int, float)) and value > 0:
+                ms = ms_of_number(value)
+                if ms is not None:
+                    return from_ms(round(ms)) if ms <= MAX_MS else None
         except (ValueError, OverflowError):
             continue
     return None

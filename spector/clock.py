@@ -7,7 +7,7 @@ import re
 import time
 import zoneinfo
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from spector.errors import InvalidInputError, InvalidTimeError
 from spector.messages import shown
@@ -23,6 +23,7 @@ __all__ = [
     "iso_of_day",
     "iso_of_ms",
     "local_of_ms",
+    "ms_of_number",
     "to_ms",
     "zone_name",
     "zone_named",
@@ -99,6 +100,11 @@ class CheckedClock:
         return ms
 
 
+#: numbers from here on are milliseconds, microseconds, nanoseconds; 1e11 s is the year 5138
+_UNITS: Final = ((1e17, 1e-6), (1e14, 1e-3), (1e11, 1.0))
+_LEAST_S: Final = 1e8
+
+
 def to_ms(
     when: datetime | str, *, name: str = "time", zone: tzinfo = UTC, is_end: bool = False
 ) -> int:
@@ -150,6 +156,18 @@ def _day_of(midnight: datetime, zone: tzinfo, is_end: bool) -> datetime:
         return datetime.max.replace(tzinfo=UTC)
     local = midnight + timedelta(days=1) if is_end else midnight
     return local.replace(tzinfo=zone).astimezone(UTC)
+
+
+def ms_of_number(value: float) -> float | None:
+    """Milliseconds since 1970 of a time that a program wrote as a number, in whichever unit.
+
+    None for one before 1973, and as long before 1970: it counts something else, as the seconds of a
+    film do.
+    """
+    size = abs(value)
+    if size < _LEAST_S:
+        return None
+    return value * next((factor for least, factor in _UNITS if size >= least), 1000)
 
 
 def from_ms(ms: int) -> datetime:

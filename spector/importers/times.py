@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from spector.clock import MAX_MS, MIN_MS, from_ms, to_ms
+from spector.clock import MAX_MS, MIN_MS, from_ms, ms_of_number, to_ms
 from spector.errors import ImportFormatError, InvalidTimeError
 from spector.importers.entries import Options
 from spector.importers.sources import SourceFile
@@ -24,10 +24,6 @@ TIME_KEYS: Final = (
 )  # fmt: skip
 #: of these a value that is no time refuses the entry; of the others it is a property
 _SURE: Final = frozenset(("timestamp", "created_at", "create_time", "time", "date"))
-#: numbers from here on are milliseconds, microseconds, nanoseconds; 1e11 s is the year 5138
-_UNITS: Final = ((1e17, 1e-6), (1e14, 1e-3), (1e11, 1.0))
-#: smaller numbers count something else, as the seconds of a film do; 1973
-_LEAST_S: Final = 1e8
 _NUMBER: Final = re.compile(r"\s*-?\d{1,19}(?:\.\d{1,9})?\s*")
 #: what programs write for a time that they do not know
 _ZERO: Final = re.compile(r"\s*(?:0001-01-01|1970-01-01)T00:00:00(?:\.0{1,9})?(?:Z|\+00:00)\s*")
@@ -73,10 +69,9 @@ def parse_time(
         return None if _ZERO.fullmatch(value) else _parse_iso_time(
             _as_iso(value), source, place, options, name, is_end
         )
-    size = abs(value)
-    if size < _LEAST_S:
+    ms = ms_of_number(value)
+    if ms is None:
         return None
-    ms = value * next((factor for least, factor in _UNITS if size >= least), 1000)
     if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
         raise source.error(
             place, f"{name} {str(value)[:40]} is outside the years 1 to 9999",
@@ -109,7 +104,7 @@ def _time_or_none(
     """
     if isinstance(value, str) and not value[:1].isdigit():
         return None
-    if isinstance(value, (int, float)) and value < _LEAST_S:
+    if isinstance(value, (int, float)) and (value < 0 or ms_of_number(value) is None):
         return None
     try:
         return parse_time(value, source, place, options, name="time")
