@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -24,7 +24,9 @@ from spector.sleep.night import (
 from spector.sleep.protection import AT_REST
 from spector.write import Unit
 
-__all__ = ["OUTDATED", "Outdated", "noting_rest", "outdated", "retiring"]
+__all__ = [
+    "OUTDATED", "Outdated", "made_by_nights", "noting_rest", "outdated", "retiring", "stands_for",
+]
 
 #: the rule by which what quotes a superseded memory rests
 OUTDATED: Final = "quotes what has changed"
@@ -60,18 +62,11 @@ def outdated(
     of_nights = rows[rows["category"] == int(Category.SUMMARY)]
     if not superseded or not len(of_nights):
         return Outdated(rows[:0], 0, frozenset())
-    observed = reader.payloads(of_nights["id"].tolist(), "observed")
-    made = [
-        each for each, known in sorted(observed.items())
-        if known["write_source"] == "dream" and may_rest(each, known["kind"] or "")
-    ]
     asleep = set(rows["id"][night.is_dormant(rows)].tolist())
-    sources = defaultdict[int, set[int]](set)
-    for edge in reader.edges(made, direction="out", kinds=["derived_from"]):
-        sources[edge.source].add(edge.target)
+    made = made_by_nights(of_nights, reader, may_rest)
     found = {
-        each for each, mine in sources.items()
-        if mine & superseded and _is_free(mine - superseded, asleep)
+        each for each, mine in made.items()
+        if mine & superseded and not stands_for(mine - superseded, asleep)
     }
     awake = of_nights[
         np.isin(of_nights["id"], np.array(sorted(found), np.int64)) & night.is_active(of_nights)
@@ -88,8 +83,23 @@ def outdated(
     return Outdated(tonight, len(awake) - len(tonight), resting)
 
 
-def _is_free(living: set[int], asleep: set[int]) -> bool:
-    return len(living & asleep) <= _STANDS_FOR * len(living)
+def made_by_nights(
+    rows: Rows, reader: KnowledgeReader, is_meant: Callable[[int, str], bool]
+) -> dict[int, set[int]]:
+    """Memory that a night made -> its sources, of those that are meant by id and kind."""
+    observed = reader.payloads(rows["id"].tolist(), "observed")
+    sources: dict[int, set[int]] = {
+        each: set() for each, known in sorted(observed.items())
+        if known["write_source"] == "dream" and is_meant(each, known["kind"] or "")
+    }
+    for edge in reader.edges(list(sources), direction="out", kinds=["derived_from"]):
+        sources[edge.source].add(edge.target)
+    return sources
+
+
+def stands_for(sources: set[int], asleep: set[int]) -> bool:
+    """Whether what a night made stands for its sources: more than half of them rest."""
+    return len(sources & asleep) > _STANDS_FOR * len(sources)
 
 
 def retiring(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,6 +15,7 @@ from spector.layout import Category
 from spector.search import Words
 from spector.sleep.night import Night, Rows, texts_of
 from spector.sleep.protection import Protection, guessed_preferences
+from spector.sleep.retiring import made_by_nights, stands_for
 from spector.sleep.steps.summaries import SUMMARY
 
 __all__ = ["Over", "ordered", "over_budget"]
@@ -26,8 +26,6 @@ _ANSWER: Final = ASSISTANTS | {"tool", "document"}
 _TEXTS: Final = 2_000
 #: memories that are compared by what they say: so many, and so many times those that are to go
 _CAREFUL, _TIMES_CAREFUL = 5_000, 3
-#: share of its sources that rest, above which a theme stands for them
-_STANDS_FOR: Final = 0.5
 #: days for which what a night made is left alone
 _FRESH_DAYS: Final = 1.0
 
@@ -88,19 +86,13 @@ def _idle_themes(night: Night, mine: Rows, reader: KnowledgeReader) -> Rows:
     """
     if night.sleep.order == "v9":
         return mine[:0]
-    summaries = mine["id"][mine["category"] == int(Category.SUMMARY)].tolist()
-    made = [
-        each for each, known in reader.payloads(summaries, "observed").items()
-        if known["write_source"] == "dream"
-        and (known["kind"] == "theme" or (known["kind"] or "").startswith(SUMMARY))
-    ]
+    made = made_by_nights(
+        mine[mine["category"] == int(Category.SUMMARY)], reader,
+        lambda _, kind: kind == "theme" or kind.startswith(SUMMARY),
+    )
     every = night.memories.rows
     asleep = set(every["id"][night.is_dormant(every)].tolist())
-    sources, resting = Counter[int](), Counter[int]()
-    for edge in reader.edges(made, direction="out", kinds=["derived_from"]):
-        sources[edge.source] += 1
-        resting[edge.source] += edge.target in asleep
-    idle = [each for each in made if resting[each] <= _STANDS_FOR * sources[each]]
+    idle = [each for each, sources in made.items() if not stands_for(sources, asleep)]
     found = mine[np.isin(mine["id"], np.array(sorted(idle), np.int64))]
     return found[np.lexsort((found["id"], found["event_ms"]))]
 
