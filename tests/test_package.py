@@ -108,7 +108,8 @@ def test_the_package_and_a_store_load_what_they_use_and_no_more(tmp_path: Path) 
         "import sys, spector;"
         f"early = [m for m in {UNOPENED!r} if m in sys.modules];"
         "memory = spector.open('mind', embedder=None, dim=4);"
-        "memory.remember('tea', vector=[1, 0, 0, 0]); memory.recall('tea', vector=[1, 0, 0, 0]);"
+        "memory.remember('tea', vector=[1, 0, 0, 0]);"
+        "memory.recall('a cup of tea', vector=[1, 0, 0, 0]);"
         f"print(early, [m for m in {UNUSED!r} if m in sys.modules]); memory.close()"
     )
     assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[] []"

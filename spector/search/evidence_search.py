@@ -19,9 +19,9 @@ from spector.search.selection import (
     MOST_VERSIONS,
     WINDOW,
     Standing,
-    asks_for_value,
     demote_floods,
     extend_series,
+    has_value_asked,
     is_doubted,
     move_newer_first,
     newer_values,
@@ -80,7 +80,7 @@ class EvidenceSearch:
         cue = self._lexical.query(plan)
         deep = plan
         versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
-        values = plan.request.profile.ranking.newer and asks_for_value(plan.request.cue.text or "")
+        values = plan.request.profile.ranking.newer and has_value_asked(plan.request.cue.text or "")
         if (versions or values) and plan.k < LOOKED_AT:
             deep = replace(plan, k=LOOKED_AT)
         found = (self._of_small if self._ranker.is_small(cue.rows) else self._of_large)(

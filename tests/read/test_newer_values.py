@@ -1,7 +1,7 @@
 """Of two long messages that give the value that is asked for, the newer one stands first.
 
 Mechanism: in messages that say much else no two sentences are alike, so their order was that of
-their words. Damage: "How many commits are merged?" was answered by the number of last month. Guard:
+their words. Damage: "How many beehives do I have?" was answered by the number of last month. Guard:
 numbers, days and hours in English and Turkish; cues about the past, other people and others who
 speak, which change nothing; and nothing but the order changes.
 """
@@ -18,11 +18,11 @@ from spector.language.frames import value_asked
 
 #: (older, newer, cue)
 PAIRS: Final = (
-    ("I keep the parser in a repository of its own, with 140 commits and 9 branches merged into"
-     " main by Lena and me, and I would like to write the notes for the release this week.",
-     "I'm planning the login pages for the parser, considering the growth of commits merged into"
-     " main, which has now reached 171, so tell me what to look at first.",
-     "How many commits have been merged into the main branch of my parser?"),
+    ("I spent the morning in the orchard with the smoker and clipped drones. All in all I keep 6"
+     " beehives along the hedge, two of them from the swarm that Piet brought over last year.",
+     "The extractor broke twice and the wax moths were back. After splitting the strong colonies"
+     " there are now 9 beehives along the hedge, so I had to order frames for next spring.",
+     "How many beehives do I have along the hedge?"),
     ("I have a call with Professor Aslan on March 22 at 3 PM to review my draft, which points"
      " should I bring up to get the most out of our hour?",
      "I'm afraid of missing the call with Professor Aslan, so can you remind me that it's"

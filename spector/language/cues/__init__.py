@@ -23,6 +23,7 @@ from spector.language.cues.topic import (
     Topic,
     topic_of,
 )
+from spector.language.cues.value import asks_for_value
 
 __all__ = [
     "ASKING",
@@ -38,6 +39,7 @@ __all__ = [
     "Params",
     "Topic",
     "asks_for_now",
+    "asks_for_value",
     "asks_when",
     "is_name",
     "kind_of",

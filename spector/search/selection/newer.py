@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import cosine_table
+from spector.language.cues import asks_for_value
 from spector.language.statements import (
     ChangeKind,
     Question,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from spector.language.frames import Given, ValueAsked
 
 __all__ = [
-    "LOOKED_AT", "MOST_VERSIONS", "asks_for_value", "extend_series", "move_newer_first",
+    "LOOKED_AT", "MOST_VERSIONS", "extend_series", "has_value_asked", "move_newer_first",
     "newer_values", "newer_versions",
 ]
 
@@ -132,14 +133,14 @@ def extend_series(
     }
 
 
-def asks_for_value(cue: str) -> bool:
-    """Whether a cue asks for a number, a day or an hour as it is now."""
+def has_value_asked(cue: str) -> bool:
+    """Whether a cue asks for a number, a day or an hour as it is now, and says of what."""
     return _value_asked(cue) is not None
 
 
 def _value_asked(cue: str) -> ValueAsked | None:
-    """Frames are loaded by the first cue of several words: one word asks for no value."""
-    if " " not in cue:
+    """Frames are loaded by the first cue that asks for a value."""
+    if not asks_for_value(cue):
         return None
     frames = import_module("spector.language.frames")
     asked: ValueAsked | None = frames.value_asked(cue)

@@ -1,8 +1,9 @@
 """A question that asks for a value, and the sentence of a long message that gives one.
 
-"How many commits are merged?" is answered in the midst of a message that says much else: "... the
-recent growth of commits merged into main, which has now reached 165". Only the sentence with the
-value is looked at; no frame is needed, and nothing is said about what it replaces.
+"How many beehives do I have?" is answered in the midst of a message that says much else: "...
+after splitting the strong colonies there are now 9 beehives along the hedge, ...". Only the
+sentence with the value is looked at; no frame is needed, and nothing is said about what it
+replaces.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from spector.language.cues import asks_for_value
 from spector.language.frames.chat.amounts import Amount, values_and_rest
 from spector.language.words import analyse, plain
 from spector.process import keeps
@@ -22,25 +24,8 @@ _SENTENCES: Final = 40
 _LEAST: Final = 2
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"(?<!\d)[.!?;\n]+\s+|\n+")
-_ASKS: Final = re.compile(
-    r"\b(?:how (?:many|much|often|old|long|far|tall|big)|what time|when (?:is|are|do|does|should"
-    r"|will)"
-    r"|what(?:'s| is| are) (?:the|my|our|his|her|their)|what \w+ should|which (?:day|date|time)"
-    r"|kac(?:ta|a)?|ne kadar|ne zaman|hangi (?:gun|saat|tarih)\w*)\b"
-)
 _COUNTS: Final = re.compile(
     r"\bhow many (?:total |different )?(?P<n>\w+(?: \w+){0,2})|\bkac (?P<k>\w+)"
-)
-#: asks how things were, or about a stretch of time
-_BEFORE: Final = re.compile(
-    r"\b(?:did|was|were|had|used to|before|previous\w*|former\w*|origin\w{2,6}|initial\w{0,2}"
-    r"|at first|first time|earlier|once|ago|yesterday|last (?:week|month|year|time)|old|older"
-    r"|back then"
-    r"|history|ever|between|in total|across|altogether|combined|passed|elapsed|apart"
-    r"|how long ago|what year|change[ds]?|differ\w*"
-    r"|compare\w*"
-    r"|eskiden|eski|once|onceden|onceki|ilk|gecen|dun|degis\w+)\b"
-    r"|\w(?:[dt][iu]|m[iu]s(?:t[iu])?)(?:m|n|k|niz|nuz|ler|lar)?[ ?!.]*$"
 )
 #: says that a value is a new one
 _NEW: Final = re.compile(
@@ -126,9 +111,9 @@ _NEAR: Final = 40
 @keeps(64)
 def value_asked(cue: str) -> ValueAsked | None:
     """The question that a cue asks for a value; None where it asks for none, or for an old one."""
-    folded = plain(cue[:400])
-    if not _ASKS.search(folded) or _BEFORE.search(folded):
+    if not asks_for_value(cue):
         return None
+    folded = plain(cue[:400])
     known = analyse(cue)
     words = tuple(
         frozenset((form[:_KEY], stem[:_KEY]))
