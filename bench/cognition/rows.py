@@ -20,6 +20,7 @@ from bench.cognition import (
     observed,
     procedures,
     train_entities,
+    voices,
 )
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
@@ -173,5 +174,5 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     10: triples, 11: changed_facts,
     13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
     19: forgetting.forgetting_rows, 20: consolidation.rows, 22: procedures.rows, 23: speed_rows,
-    24: keeping_rows,
+    24: keeping_rows, 25: voices.chats, 26: voices.pairs, 27: voices.messages,
 }  # fmt: skip

@@ -73,8 +73,10 @@ class ObserveConfig(Section):
     annotate: bool = True
     #: least precision of a rule for pronouns that may annotate
     reference_precision: Share = 0.75
-    #: least confidence of a contradiction that supersedes
-    supersede_precision: Share = 0.97
+    #: least confidence from which on what is contradicted is superseded, and so hidden
+    hide_at: Share = 0.97
+    #: least confidence from which on a newer memory is recalled before the one it may have changed
+    order_at: Share = 0.4
     #: turn the first person into the third
     rewrite: bool = False
     #: keep the words as they were where ``rewrite`` changed them

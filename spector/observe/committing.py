@@ -93,7 +93,8 @@ class Committer:
         done = Done(ObservedUnit(
             text=job.unit.text, said=job.unit.said, action=decision.action,
             relation=decision.relation, likeness=decision.likeness, nearest=decision.nearest,
-            rule=decision.rule, references=job.unit.references, notes=job.unit.notes,
+            rule=decision.rule, verdict=decision.verdict, confidence=decision.confidence,
+            references=job.unit.references, notes=job.unit.notes,
             importance=importance, valid_until=_moment(job.ready.draft.valid_until_ms),
             entities=job.unit.entities,
         ), decision.reason)  # fmt: skip
@@ -282,8 +283,9 @@ class Committer:
     def _gate_edges(self, record: MemoryRecord, decision: Decision) -> Iterator[Edge]:
         if decision.relation == "elaborates" and decision.nearest is not None:
             yield gate_edge(record.id, decision.nearest, "elaborates", 1.0)
-        for each in decision.contradicted:
-            yield gate_edge(record.id, each, "contradicts", decision.confidence or 1.0)
+        for kind in ("contradicts", "may_change"):
+            for each in decision.contradicted if kind == "contradicts" else decision.may_change:
+                yield gate_edge(record.id, each, kind, decision.confidence or 1.0)
 
     def tie(self, edges: Sequence[Edge]) -> None:
         """Write edges; one that is there keeps the greater confidence."""

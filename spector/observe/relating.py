@@ -111,8 +111,8 @@ def followed(before: Iterable[int], after: Iterable[int]) -> Iterator[Edge]:
 
 
 def gate_edge(new: int, old: int, kind: str, confidence: float) -> Edge:
-    """An edge that the gate decided: ``elaborates`` or ``contradicts``."""
-    source, target = (new, old) if kind == "elaborates" else (min(new, old), max(new, old))
+    """An edge that the gate decided: ``elaborates``, ``may_change`` or ``contradicts``."""
+    source, target = (min(new, old), max(new, old)) if kind == "contradicts" else (new, old)
     weight = ELABORATES if kind == "elaborates" else 1.0
     return Edge(
         source=source, target=target, kind=kind, weight=weight,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Action", "Decision", "Relation"]
+__all__ = ["Action", "Decision", "Relation", "Verdict"]
 
 Action = Literal["create", "update", "supersede", "reinforce", "skip"]
 Relation = Literal["elaborates", "contradicts"]
+#: what a new memory does to an old one, from nothing new to nothing in common
+Verdict = Literal["same", "adds", "may change", "changes", "ends", "apart"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +28,16 @@ class Decision:
     #: ``same words``, ``value``, ``polarity``, ``said``, ``denial``, ``nothing new``, ``detail``,
     #: ``band`` or ``new``
     rule: str = "new"
-    #: of a contradiction, 0..1
+    #: only ``changes`` and ``ends`` supersede; ``may change`` sets an order and hides nothing
+    verdict: Verdict = "apart"
+    #: of the verdict, 0..1, where it is about an older memory
     confidence: float | None = None
     #: memories that the new one takes the place of
     superseded: tuple[int, ...] = ()
     #: memories that are kept beside it, tied by ``contradicts``
     contradicted: tuple[int, ...] = ()
+    #: older memories that it may have changed: kept, and recalled right behind it
+    may_change: tuple[int, ...] = ()
     #: the memory that is strengthened instead of a new one
     reinforced: int | None = None
     #: the text of ``nearest`` after an update
@@ -41,11 +47,13 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
-        out = {name: getattr(self, name) for name in self.__slots__}
-        return out | {"superseded": list(self.superseded), "contradicted": list(self.contradicted)}
+        return {
+            name: list(value) if isinstance(value := getattr(self, name), tuple) else value
+            for name in self.__slots__
+        }
 
     def __str__(self) -> str:
-        parts: list[str] = [self.action]
+        parts: list[str] = [self.action, f"({self.verdict})"]
         if self.superseded:
             parts.append(f"of {', '.join(map(str, self.superseded))}")
         if self.relation:

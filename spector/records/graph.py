@@ -42,6 +42,7 @@ def _kinds() -> tuple[RelationKind, ...]:
         RelationKind(name="elaborates", prunable=True, priority=2),
         RelationKind(name="supersedes"),
         RelationKind(name="contradicts", symmetric=True),
+        RelationKind(name="may_change", inverse="may_have_changed_to"),
         RelationKind(name="causes", inverse="caused_by"),
         RelationKind(name="followed_by", inverse="preceded_by"),
         RelationKind(name="supports", inverse="supported_by"),

@@ -138,6 +138,9 @@ class ObservedUnit:
     nearest: int | None = None
     #: the rule of the gate that decided
     rule: str = ""
+    #: ``same``, ``adds``, ``may change``, ``changes``, ``ends`` or ``apart``, and how sure, 0..1
+    verdict: str = "apart"
+    confidence: float | None = None
     references: tuple[Reference, ...] = ()
     notes: tuple[Note, ...] = ()
     importance: Importance = field(default_factory=Importance)
@@ -159,6 +162,7 @@ class ObservedUnit:
             "text": self.text, "said": self.said, "action": self.action,
             "relation": self.relation, "id": None if self.record is None else self.record.id,
             "likeness": self.likeness, "nearest": self.nearest, "rule": self.rule,
+            "verdict": self.verdict, "confidence": self.confidence,
             "references": [each.to_dict() for each in self.references],
             "notes": [each.to_list() for each in self.notes],
             "importance": self.importance.to_dict(), "facts": list(self.facts),
@@ -295,7 +299,7 @@ def _gate(unit: ObservedUnit) -> str:
         like = f", likeness {unit.likeness:.2f} to {unit.nearest}"
     named = "" if unit.relation is None else f", {unit.relation}"
     gone = f" of {', '.join(map(str, unit.superseded))}" if unit.superseded else ""
-    return f"{unit.action}{gone}{named} by rule {unit.rule or 'none'}{like}"
+    return f"{unit.action}{gone}{named} ({unit.verdict}) by rule {unit.rule or 'none'}{like}"
 
 
 def _other(edge: Edge, unit: ObservedUnit) -> int:

@@ -14,7 +14,7 @@ from spector.knowledge.reader import KnowledgeReader
 from spector.records import Edge, Reached
 
 __all__ = [
-    "GAIN", "MOST_KIN", "conflicts_of", "kin_of", "neighbours_of", "partners_of",
+    "GAIN", "MOST_KIN", "conflicts_of", "kin_of", "neighbours_of", "order_of", "partners_of",
     "plan_pairs", "reached_from", "sources_among",
 ]  # fmt: skip
 
@@ -102,6 +102,12 @@ def conflicts_of(reader: KnowledgeReader, ids: Sequence[int]) -> dict[int, tuple
         found.setdefault(edge.source, set()).add(edge.target)
         found.setdefault(edge.target, set()).add(edge.source)
     return {each: tuple(sorted(found[each])) for each in ids if each in found}
+
+
+def order_of(reader: KnowledgeReader, ids: Sequence[int]) -> list[tuple[int, int]]:
+    """(newer, older) of memories of which one may have changed the other."""
+    edges = reader.edges(ids, kinds=["may_change"])
+    return [(edge.source, edge.target) for edge in edges]
 
 
 def partners_of(

@@ -9,7 +9,7 @@ from spector.language.observing.injection import is_injection
 from spector.language.observing.keeping import keep_scores
 from spector.language.observing.liking import only_likes
 from spector.language.observing.sentences import Part, asks_to_keep, parts_of
-from spector.language.observing.signals import alarm_of, is_hedged
+from spector.language.observing.signals import alarm_of, is_hedged, tells_of_change
 
 __all__ = [
     "FILTERS",
@@ -28,4 +28,5 @@ __all__ = [
     "only_likes",
     "parts_of",
     "substance_of",
+    "tells_of_change",
 ]

@@ -1,4 +1,4 @@
-"""Hedges and words of alarm in a text."""
+"""Hedges, words of change and words of alarm in a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spector.language.observing.rules import rules_of
 from spector.language.tables import language_of, languages_applied, words_of
 from spector.process import keeps
 
-__all__ = ["alarm_of", "is_hedged"]
+__all__ = ["alarm_of", "is_hedged", "tells_of_change"]
 
 #: importance of an error, a breach or a deadline, and of a weaker word
 _ALARM: Final = 0.8
@@ -19,6 +19,11 @@ _MOST_CHARS: Final = 20_000
 def is_hedged(text: str) -> bool:
     """True if a text says "maybe", "I think", "sanırım" of what it says."""
     return "hedges" in _lists_in(text, languages_applied())
+
+
+def tells_of_change(text: str) -> bool:
+    """True if a text says that something is different now: "no longer", "switched", "artık"."""
+    return "changes" in _lists_in(text, languages_applied())
 
 
 def alarm_of(text: str) -> float:

@@ -39,7 +39,7 @@ PARTS: Final[Mapping[str, Shape]] = {
     ),
     "observing": _shape(
         "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
-        " subjects alarm alarm_weak temporal corrections",
+        " subjects alarm alarm_weak temporal corrections changes",
         "correction rule preference decision plan fact entity injection system asks"
         " request keep reminder lasting first_person reaction",
     ),

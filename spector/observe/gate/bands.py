@@ -51,14 +51,17 @@ def decide_by_bands(
         if is_same and s > config.reinforce_above:
             return Decision(
                 action="reinforce", rule="band", nearest=old.id, likeness=likeness,
-                reinforced=old.id,
+                reinforced=old.id, verdict="same",
             )
         merged = _merged(new, old, config) if is_same else None
         if merged is not None:
             return Decision(
-                action="update", rule="band", nearest=old.id, likeness=likeness, merged=merged
+                action="update", rule="band", nearest=old.id, likeness=likeness, merged=merged,
+                verdict="adds",
             )
-        return Decision(rule="band", relation="elaborates", nearest=old.id, likeness=likeness)
+        return Decision(
+            rule="band", relation="elaborates", nearest=old.id, likeness=likeness, verdict="adds"
+        )
     if s >= config.create_below and new.importance < config.gap_importance:
         return Decision(
             action="skip", rule="band", nearest=old.id, likeness=likeness,

@@ -38,6 +38,8 @@ _CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", r
 _LABELLED: Final = re.compile(
     r"\W*(?:(?:[Tt]he|[Mm]y|[Oo]ur)\s+)?((?:[^\W\d_]{2,}\s+){1,2})([A-ZÇĞİÖŞÜ])\b(?!['\u2019.])"
 )
+#: reasons to keep what the new memory may yet have changed
+_UNSURE: Final = frozenset(("not sure enough", "says more", "both say more"))
 #: content words from which on another sentence says something
 _FEW_WORDS: Final = 2
 
@@ -59,6 +61,11 @@ class Contradiction:
     @property
     def supersedes(self) -> bool:
         return not self.reason
+
+    @property
+    def sets_order(self) -> bool:
+        """Whether the old one is kept, behind the new one: what was said overrules it, or may."""
+        return self.reason in _UNSURE
 
 
 def contradictions(

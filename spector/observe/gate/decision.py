@@ -7,16 +7,18 @@ is new. Likeness only fetches candidates, unless the configuration asks for band
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from spector.config import ObserveConfig
 from spector.language.worth import Wording, is_event, is_other_day, same_words
 from spector.observe.gate.bands import decide_by_bands
 from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.changing import changes_perhaps
 from spector.observe.gate.contradiction import Contradiction, contradictions
 from spector.observe.gate.novelty import is_detail, says_nothing_new
 from spector.records import Decision
+from spector.records.decision import Verdict
 
 __all__ = ["decide", "decide_contradiction"]
 
@@ -43,9 +45,10 @@ def decide(
         or decide_contradiction(new, found, config)
         or _by_rest(new, found, words, known, config, sample)
     )
-    return replace(
+    decided = replace(
         decided, likeness=likeness, nearest=nearest if decided.nearest is None else decided.nearest
     )
+    return _with_order(decided, new, found, config)
 
 
 def _same_words(
@@ -57,7 +60,8 @@ def _same_words(
             new, each, words
         ):
             return Decision(
-                action="reinforce", rule="same words", nearest=each.id, reinforced=each.id
+                action="reinforce", rule="same words", nearest=each.id, reinforced=each.id,
+                verdict="same",
             )
     return None
 
@@ -67,7 +71,7 @@ def decide_contradiction(
 ) -> Decision | None:
     """Rules 2 and 3 alone; None where the new memory contradicts no candidate."""
     found = contradictions(
-        new, candidates, precision=config.supersede_precision,
+        new, candidates, precision=config.hide_at,
         likeness=config.contradiction_likeness,
     )
     if not found:
@@ -82,7 +86,36 @@ def decide_contradiction(
         action="supersede" if gone else "create", relation=None if gone else "contradicts",
         nearest=said.candidate.id, rule=first.rule, confidence=first.confidence,
         superseded=_ids(gone), contradicted=_ids(kept),
-        reason="" if gone else first.reason,
+        may_change=_ids(each for each in kept if each.sets_order),
+        verdict=_verdict(gone, kept), reason="" if gone else first.reason,
+    )
+
+
+def _verdict(gone: Sequence[Contradiction], kept: Sequence[Contradiction]) -> Verdict:
+    if gone:
+        return "ends" if all(each.rule == "polarity" for each in gone) else "changes"
+    return "may change" if any(each.sets_order for each in kept) else "apart"
+
+
+def _with_order(
+    decided: Decision, new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig
+) -> Decision:
+    """A decision with the older memories that the new one may have changed besides."""
+    if decided.action not in ("create", "supersede") or decided.relation == "elaborates":
+        return decided
+    settled = {*decided.superseded, *decided.may_change}
+    found = [
+        each for each in changes_perhaps(new, candidates, config) if each[0].id not in settled
+    ]
+    if not found:
+        return decided
+    old, sure = found[0]
+    order = (*decided.may_change, *(each.id for each, _ in found))
+    if decided.superseded or decided.may_change:
+        return replace(decided, may_change=order)
+    return replace(
+        decided, may_change=order, verdict="may change", confidence=sure, nearest=old.id,
+        rule="change",
     )
 
 
@@ -100,11 +133,14 @@ def _by_rest(
     for each, said in pairs:
         if says_nothing_new(new, each, words, said) and not _is_other_event(new, each, words):
             return Decision(
-                action="reinforce", rule="nothing new", nearest=each.id, reinforced=each.id
+                action="reinforce", rule="nothing new", nearest=each.id, reinforced=each.id,
+                verdict="same",
             )
     for each, said in pairs:
         if is_detail(new, each, words, said):
-            return Decision(relation="elaborates", rule="detail", nearest=each.id)
+            return Decision(
+                relation="elaborates", rule="detail", nearest=each.id, verdict="adds"
+            )
     return Decision()
 
 
@@ -119,5 +155,5 @@ def _is_other_event(new: Incoming, old: Candidate, words: Wording) -> bool:
     return is_other_day(new.event_ms, old.record.event_ms) and is_event(words)
 
 
-def _ids(found: Sequence[Contradiction]) -> tuple[int, ...]:
+def _ids(found: Iterable[Contradiction]) -> tuple[int, ...]:
     return tuple(sorted(each.candidate.id for each in found))

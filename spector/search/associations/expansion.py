@@ -22,6 +22,7 @@ from spector.knowledge.association import (
     entities_of_cue,
     facts_of_cue,
     neighbours_of,
+    order_of,
     procedures_of_cue,
     reached_from,
     sources_among,
@@ -31,7 +32,7 @@ from spector.language.cues import PARAMS, Intent
 from spector.records import Explanation, Hit, with_entry
 from spector.search.associations.reading import catalog_of, has_details, knowledge_of
 from spector.search.score_search import ScoreSearch
-from spector.search.selection import move_newer_first, raise_above, with_score
+from spector.search.selection import put_newer_before, raise_above, with_score
 from spector.search.view import Plan, found_of, note_details
 
 __all__ = ["Associations"]
@@ -146,7 +147,8 @@ class Associations:
                 by_id[each].hand_on(by_id[each], payload=item)
             _note_entries(by_id, kept, plan)
             found = _conflicts(reader, hits)
-            if not found:
+            ties = [(*each, "may_change") for each in order_of(reader, list(by_id))]
+            if not found and not ties:
                 return hits
             others = sorted({other for some in found.values() for other in some})
             passing = {hit.id for hit in self._by_score.hits_of(plan, others)} | by_id.keys()
@@ -155,7 +157,10 @@ class Associations:
                 by_id[each].hand_on(by_id[each], conflicts=living)
         if plan.request.reading.is_survey:
             return hits
-        return move_newer_first(hits, _newer_conflicts(hits))
+        ties += _newer_conflicts(hits)
+        if plan.request.replaced:
+            ties += _replaced(hits)
+        return put_newer_before(hits, ties)
 
     # -- strategies -----------------------------------------------------------------------------
 
@@ -271,15 +276,18 @@ def _conflicts(reader: KnowledgeReader, hits: Sequence[Hit]) -> dict[int, tuple[
     return {each: tuple(sorted(others)) for each, others in found.items() if others}
 
 
-def _newer_conflicts(hits: Sequence[Hit]) -> dict[int, tuple[int, ...]]:
-    """Id of a hit -> ids of newer hits that contradict it."""
+def _newer_conflicts(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
+    """Pairs of hits that contradict each other, the newer first."""
     times = {hit.id: (found_of(hit).event_ms, hit.id) for hit in hits}
-    return {
-        hit.id: newer for hit in hits
-        if (newer := tuple([
-            each for each in hit.conflicts if each in times and times[each] > times[hit.id]
-        ]))
-    }  # fmt: skip
+    return [
+        (each, hit.id, "contradicts") for hit in hits for each in hit.conflicts
+        if each in times and times[each] > times[hit.id]
+    ]
+
+
+def _replaced(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
+    """Pairs of hits of which one took the place of the other."""
+    return [(each, hit.id, "supersedes") for hit in hits for each in hit.record.superseded_by]
 
 
 def _at(hit: Hit, score: float, distance: int) -> Hit:

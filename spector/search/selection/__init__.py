@@ -26,6 +26,7 @@ from spector.search.selection.newer import (
     move_newer_first,
     newer_values,
     newer_versions,
+    put_newer_before,
 )
 from spector.search.selection.origins import (
     label,
@@ -60,6 +61,7 @@ __all__ = [
     "newer_versions",
     "origin_beside",
     "origin_of",
+    "put_newer_before",
     "quote_text",
     "raise_above",
     "trusted_candidates",

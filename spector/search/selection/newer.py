@@ -28,7 +28,7 @@ from spector.language.statements import (
 )
 from spector.language.words import plain
 from spector.records import Hit
-from spector.search.selection.rescoring import raise_above
+from spector.search.selection.rescoring import put_below, raise_above
 from spector.search.view import found_of, units_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOOKED_AT", "MOST_VERSIONS", "extend_series", "has_value_asked", "move_newer_first",
-    "newer_values", "newer_versions",
+    "newer_values", "newer_versions", "put_newer_before",
 ]
 
 #: hits among which newer versions are looked for; the second where half of the first are versions
@@ -75,6 +75,29 @@ def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) ->
             out.insert(at, raise_above(hit, out[at].score, "newer"))
             places = {hit.id: n for n, hit in enumerate(out)}
         at += 1
+    return out
+
+
+def put_newer_before(hits: Sequence[Hit], ties: Sequence[tuple[int, int, str]]) -> list[Hit]:
+    """The hits with each newer memory directly before the older one, at the better one's place.
+
+    Nothing leaves: the hits are the same. The kind of the tie is the term of its explanation.
+
+    Args:
+        ties: (newer, older, kind); those whose ends are not both here say nothing.
+    """
+    out = list(hits)
+    for newer, older, kind in ties:
+        places = {hit.id: n for n, hit in enumerate(out)}
+        if newer not in places or older not in places:
+            continue
+        at, was = places[newer], places[older]
+        if at > was:
+            hit = out.pop(at)
+            out.insert(was, raise_above(hit, out[was].score, kind))
+        elif was > at + 1:
+            hit = out.pop(was)
+            out.insert(at + 1, put_below(hit, out[at].score, kind))
     return out
 
 

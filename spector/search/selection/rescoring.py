@@ -12,7 +12,7 @@ from functools import partial
 from spector.records import Explanation, Hit
 from spector.search.view import candidate_of
 
-__all__ = ["lower_below", "raise_above", "with_score"]
+__all__ = ["lower_below", "put_below", "raise_above", "with_score"]
 
 
 def with_score(
@@ -29,6 +29,11 @@ def with_score(
 def raise_above(hit: Hit, least: float, term: str) -> Hit:
     """The hit with a score just above ``least``; itself where it has one."""
     return hit if hit.score > least else _move(hit, least, term, math.inf)
+
+
+def put_below(hit: Hit, most: float, term: str) -> Hit:
+    """The hit with a score just below ``most``, whatever it has."""
+    return _move(hit, most, term, -math.inf)
 
 
 def lower_below(hit: Hit, most: float, term: str) -> Hit:

@@ -1,0 +1,120 @@
+"""Rows 25 to 27: chats, pairs and messages by writers who saw no rule (see voices/README.md).
+
+Row 25 is a promise: what was observed is found at least as well as what was only remembered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import spector
+from bench.cognition.score import Score
+from spector.clock import ManualClock
+
+__all__ = ["chats", "messages", "pairs"]
+
+_FOLDER: Final = Path(__file__).parent / "voices"
+_BEGIN: Final = "2026-03-02T10:00:00+00:00"
+#: points that observing may lose against remembering
+_LOSS: Final = 0.5
+#: importance up to which junk is as good as dropped
+_DULL: Final = 0.2
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    text = (_FOLDER / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def chats() -> list[Score]:
+    """Row 25: any@3 and any@10 of the turn that answers, in percent of the questions."""
+    observed, remembered = (list(_ranks(way)) for way in (True, False))
+    shares = [
+        [100 * sum(rank < k for rank in ranks) / len(ranks) for ranks in (observed, remembered)]
+        for k in (1, 3, 10)
+    ]
+    found = " · ".join(f"{one:.1f} / {other:.1f}" for one, other in shares)
+    return [Score(
+        25, f"{len(observed)} questions about chats of ten voices, any@1 · 3 · 10: observed / "
+        "remembered", found, "-", f"{_LOSS} points below at 3 and 10",
+        all(one >= other - _LOSS for one, other in shares[1:]),
+    )]  # fmt: skip
+
+
+def _ranks(observes: bool) -> Iterator[int]:
+    """The place of the first hit with the answer, of each question; 99 where there is none."""
+    clock = ManualClock(datetime.fromisoformat(_BEGIN))
+    with spector.open(":memory:", clock=clock) as memory:
+        for n, chat in enumerate(rows_of("chats")):
+            made = []
+            session = memory.session(f"s{n}", user_id=f"u{n}")
+            for turn in chat["turns"]:
+                clock.advance(seconds=40)
+                if observes:
+                    result = session.observe({"role": turn["role"], "content": turn["text"]})
+                    made.append({each.id for each in result.records})
+                else:
+                    kept = memory.remember(turn["text"], user_id=f"u{n}", role=turn["role"])
+                    made.append({kept.id})
+            session.close()
+            clock.advance(days=4)
+            for each in chat["questions"]:
+                hits = memory.recall(each["question"], user_id=f"u{n}", k=10)
+                right = made[each["turn"]]
+                yield next((at for at, hit in enumerate(hits) if right & {hit.id, *hit.also}
+                            or each["answer"] in hit.text), 99)  # fmt: skip
+
+
+def pairs() -> list[Score]:
+    """Row 26: what observing makes of two messages of one user, weeks apart."""
+    out = []
+    for name, what, goal in (
+        ("changes", "true changes: newer before older · superseded", 0.60),
+        ("stays", "pairs that both stay true: the older is the first hit · hidden", 0.93),
+    ):
+        rows, right, hidden = rows_of(name), 0, 0
+        clock = ManualClock(datetime.fromisoformat(_BEGIN))
+        with spector.open(":memory:", clock=clock) as memory:
+            for n, row in enumerate(rows):
+                beside = [each["old"] for each in rows[n - 3 : n] if each["matter"] != row["matter"]]
+                made = []
+                for text in (*beside, row["old"], row["new"]):
+                    clock.advance(days=5)
+                    made.append(memory.observe(text, user_id=f"u{n}"))
+                hits = [each.id for each in memory.recall(row["question"], user_id=f"u{n}", k=10)]
+                old, new = (
+                    min((hits.index(each.id) for each in one.records if each.id in hits), default=99)
+                    for one in made[-2:]
+                )
+                right += new < old if name == "changes" else old == 0
+                hidden += any(each.superseded for each in made[-1].units)
+        out.append(Score(
+            26, f"{len(rows)} {what}", f"{100 * right / len(rows):.0f} % · {hidden}", "-",
+            f"{100 * goal:.0f} %", right >= goal * len(rows)
+            and (name == "changes" or hidden <= 1),
+        ))  # fmt: skip
+    return out
+
+
+def messages() -> list[Score]:
+    """Row 27: which messages are kept."""
+    kept, dull = {True: 0, False: 0}, 0
+    rows = rows_of("messages")
+    with spector.open(":memory:") as memory:
+        for n, row in enumerate(rows):
+            result = memory.observe({"role": row["role"], "content": row["text"]}, user_id=f"u{n}")
+            kept[row["content"]] += result.stored
+            dull += not row["content"] and all(
+                each.record is None or each.importance.composite <= _DULL for each in result.units
+            )
+    content = sum(row["content"] for row in rows)
+    share, junk = kept[True] / content, 1 - dull / (len(rows) - content)
+    return [Score(
+        27, f"{len(rows)} messages of many voices: kept of those with content · junk kept above "
+        f"an importance of {_DULL}", f"{share:.3f} · {junk:.2f}", "-", "0.98 · 0.10",
+        share >= 0.98 and junk <= 0.10,
+    )]  # fmt: skip
