@@ -62,7 +62,8 @@ class Memory(Verbs):
     @verb
     @with_keywords(MemoryFields)
     def remember(
-        self, text_or_message: str | Mapping[str, Any] | None = None, **fields: Unpack[MemoryFields]
+        self, text_or_message: str | Mapping[str, Any] | None = None, *,
+        scopes_from_message: bool = False, **fields: Unpack[MemoryFields],
     ) -> MemoryRecord:
         """Store one memory and return it; the next recall finds it.
 
@@ -75,6 +76,8 @@ class Memory(Verbs):
             metadata: a JSON object, for ``where`` filters. ``speaker`` in it names the speaker, who
                 is otherwise taken from ``role`` or from a text like "Ann: hello".
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
+            scopes_from_message: a message may say which they are, where the call does not. Its
+                sender then decides whose memory it is; otherwise it may only repeat the call's.
             vector: (dim,) floats; embedded from the text if absent.
             unresolved: an open matter, until :meth:`resolve`. parents: what it was made from.
             supersedes: the memory or memories that this one replaces. Their validity ends in the
@@ -94,12 +97,14 @@ class Memory(Verbs):
 
         Raises:
             InvalidInputError: naming the argument; here and below, nothing was stored.
+            InvalidScopeError: the message has another scope than the call.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
                 does not exist for this ``user_id``, must not change, or has been superseded before.
             EmbeddingError, StoreError: no vector could be made, or the store cannot be written.
         """
         self._parts.access.ensure(write=True)
-        return self._parts.writer.remember(text_or_message, fields)
+        may_fill = parse_switch(scopes_from_message, "scopes_from_message")
+        return self._parts.writer.remember(text_or_message, fields, may_fill)
 
     @verb
     def update(

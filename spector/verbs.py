@@ -41,7 +41,8 @@ class Verbs(Faceted):
         self, items: Iterable[str | Mapping[str, Any]], *,
         progress: Callable[[int, int | None], None] | None = None,
         if_known: Literal["replace", "keep"] = "replace",
-        if_forgotten: Literal["store", "skip"] = "store", **common: Any,
+        if_forgotten: Literal["store", "skip"] = "store", scopes_from_message: bool = False,
+        **common: Any,
     ) -> MemoryList:
         """Store many memories; keywords apply to every item that does not set them itself.
 
@@ -53,6 +54,7 @@ class Verbs(Faceted):
             progress: called after each commit with (stored so far, total or None).
             if_known: "keep" leaves a memory as it is that has the key of an item.
             if_forgotten: "skip" leaves out an item whose key was forgotten, and not purged.
+            scopes_from_message: as in :meth:`remember`, for items that you made yourself.
 
         Returns:
             A list of records whose ``outcomes`` say what became of each item. Of items with one key
@@ -60,7 +62,8 @@ class Verbs(Faceted):
         """
         self._parts.access.ensure(write=True)
         return self._parts.writer.remember_many(
-            items, common, progress, if_known, if_forgotten
+            items, common, progress, if_known, if_forgotten,
+            parse_switch(scopes_from_message, "scopes_from_message"),
         )
 
     @verb
@@ -180,7 +183,8 @@ class Verbs(Faceted):
         agent_id: Id = None, data_source: str | None = None,
         event_time: datetime | str | None = None, timezone: str | tzinfo | None = None,
         metadata: Mapping[str, Any] | None = None, modality: str | None = None,
-        episode: Episode | None = None, force: bool = False, dry_run: bool = False,
+        episode: Episode | None = None, scopes_from_message: bool = False, force: bool = False,
+        dry_run: bool = False,
     ) -> ObserveResult:
         """Take in a message, and decide what becomes of it: new memories, changed ones, or nothing.
 
@@ -200,6 +204,7 @@ class Verbs(Faceted):
             event_time: when it was said; now by default.
             timezone: where it was said, which decides which day "tomorrow" is.
             episode: details of an experience: goal, tool, success, ...
+            scopes_from_message: as in :meth:`remember`.
             force: no filter stops it.
             dry_run: every stage runs, and nothing is kept.
 
@@ -217,7 +222,7 @@ class Verbs(Faceted):
         with self._parts.operations.noting(op) as operation:
             found: ObserveResult = self._parts.observing.observe(message, common, {
                 "data_source": data_source, "timezone": timezone, "episode": episode,
-                "force": force, "dry_run": dry_run,
+                "scopes_from_message": scopes_from_message, "force": force, "dry_run": dry_run,
             })  # fmt: skip
             note_observed(operation, message, common, found)
         return found
@@ -229,7 +234,7 @@ class Verbs(Faceted):
         user_id: Id = None, agent_id: Id = None, data_source: str | None = None,
         event_time: datetime | str | None = None, timezone: str | tzinfo | None = None,
         metadata: Mapping[str, Any] | None = None, modality: str | None = None,
-        force: bool = False, dry_run: bool = False,
+        scopes_from_message: bool = False, force: bool = False, dry_run: bool = False,
     ) -> list[ObserveResult]:
         """Observe messages in their order, as :meth:`observe` would one by one.
 
@@ -251,7 +256,8 @@ class Verbs(Faceted):
             self._parts.operations.note(operation)
 
         return self._parts.observing.observe_many(messages, common, {
-            "data_source": data_source, "timezone": timezone, "force": force, "dry_run": dry_run,
+            "data_source": data_source, "timezone": timezone,
+            "scopes_from_message": scopes_from_message, "force": force, "dry_run": dry_run,
         }, progress, noted)  # fmt: skip
 
     @verb

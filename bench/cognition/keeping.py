@@ -113,7 +113,7 @@ def measure(
             plain.remember_many(messages)
         kept.seconds["remember"] += time.perf_counter() - began
         began = time.perf_counter()
-        results = memory.observe_many(messages)
+        results = memory.observe_many(messages, scopes_from_message=True)
         kept.seconds["observe"] += time.perf_counter() - began
         count(store.items, results, cited, kept)
         if not recalls:

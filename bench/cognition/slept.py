@@ -98,7 +98,7 @@ def _observed(store: Store, folder: Path, embedder: Shelved) -> Path:
         for _, group in itertools.groupby(store.items, key=lambda each: each.session):
             items = list(group)
             clock.set(items[-1].time or store.until())
-            memory.observe_many([message_of(each) for each in items])
+            memory.observe_many([message_of(each) for each in items], scopes_from_message=True)
     mark.write_text(wanted, encoding="utf-8")
     return path
 

@@ -17,6 +17,8 @@ from spector.arguments.memories import (
     parse_superseded,
     parse_tags,
     parse_vector,
+    refuse_scopes,
+    refuse_scopes_in,
 )
 from spector.arguments.recalls import (
     parse_always,
@@ -124,6 +126,8 @@ __all__ = [
     "parse_valence",
     "parse_vector",
     "parse_wait",
+    "refuse_scopes",
+    "refuse_scopes_in",
     "several",
     "without_tilde",
 ]

@@ -55,6 +55,8 @@ __all__ = [
     "parse_superseded",
     "parse_tags",
     "parse_vector",
+    "refuse_scopes",
+    "refuse_scopes_in",
 ]
 
 #: the labels that say whose a memory is
@@ -261,6 +263,47 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
             hint="use a shorter one, or raise Config.max_scope_bytes",
         )
     return value if type(value) is str else str.__str__(value)
+
+
+def refuse_scopes(
+    message: Mapping[str, Any], call: Mapping[str, Any], *, may_fill: bool,
+    names: Iterable[str] = SCOPES,
+) -> None:
+    """Refuse a message that says whose it is: it comes from a client.
+
+    Args:
+        call: the scopes of the call, which the message may repeat.
+        may_fill: the message may have scopes that the call leaves open.
+
+    Raises:
+        InvalidScopeError: it has another one.
+    """
+    for name in names:
+        own, given = message.get(name), call.get(name)
+        if own is None or (may_fill and given is None):
+            continue
+        if not isinstance(own, str) or own != given:
+            raise InvalidScopeError(
+                f"the message has the {name} {shown(own)}, and the call has "
+                f"{'none' if given is None else shown(given)}",
+                hint=f"leave {name} out of the message, or pass scopes_from_message=True if it is"
+                " yours to say" if given is None else f"leave {name} out of the message",
+            )
+
+
+def refuse_scopes_in(
+    messages: Any, call: Mapping[str, Any], *, may_fill: bool,
+    is_own: Callable[[Mapping[str, Any]], bool] = lambda _: False,
+) -> None:
+    """The same for each message of a list, before the first of them is stored.
+
+    Args:
+        is_own: whether the caller wrote it, and no client.
+    """
+    if isinstance(messages, (list, tuple)):
+        for each in messages:
+            if isinstance(each, Mapping):
+                refuse_scopes(each, call, may_fill=may_fill or is_own(each))
 
 
 def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:

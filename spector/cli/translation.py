@@ -24,8 +24,8 @@ _FLAGS: Final = {
 _SAME: Final = frozenset(
     """arousal as_of confidence dry_run embedder event_time expires_at expires_in importance
     include include_protected key_prefix limit max_tokens min_importance overwrite force
-    profile purge role skip_protected supersedes threshold tier valence valid_from valid_until
-    verify wait where""".split()
+    profile purge role scopes_from_message skip_protected supersedes threshold tier valence
+    valid_from valid_until verify wait where""".split()
 )
 #: an option in brackets behind the argument of the same meaning
 _BOTH: Final = re.compile(r"\b\w+=[^\s()]+ \((--[a-z-]+)\)")

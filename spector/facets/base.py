@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar
 
 from spector.arguments import id_of
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.knowledge import KnowledgeReader
-from spector.messages import items_of, no_attribute, with_hints
+from spector.messages import items_of, no_attribute, with_hints, with_keywords
 from spector.parts import Parts
-from spector.process import managed
+from spector.process import managed, verb
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.store.payloads import moment_of
 
-__all__ = ["Facet", "ids_of", "one_id_of"]
+__all__ = ["Facet", "Guard", "guarded", "ids_of", "one_id_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Guard(TypedDict, total=False):
+    """The scope of a verb that names memories; one outside of it is unknown to the verb."""
+
+    user_id: str | None
+    agent_id: str | None
+    session_id: str | None
+
+
+def guarded(method: F) -> F:
+    """A `verb` that names memories by id, with the keywords of a guard in its signature."""
+    return verb(with_keywords(Guard)(method))
 
 
 class Facet:
@@ -51,8 +66,8 @@ class Facet:
     def _may_write(self) -> None:
         self._parts.access.ensure(write=True)
 
-    def _scope(self, user_id: Any, agent_id: Any) -> Scope:
-        return self._parts.listing.scope(user_id, agent_id, None)
+    def _scope(self, user_id: Any = None, agent_id: Any = None, session_id: Any = None) -> Scope:
+        return self._parts.listing.scope(user_id, agent_id, session_id)
 
     def _record(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """A living record of a scope.

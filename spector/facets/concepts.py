@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.arguments import check_text, parse_choice, parse_integer, parse_number
 from spector.errors import InvalidInputError, InvalidVectorError, UnknownRecordError
-from spector.facets.base import ids_of, one_id_of
+from spector.facets.base import Guard, guarded, ids_of, one_id_of
 from spector.facets.completion import concept_context
 from spector.facets.grounding import Grounding
 from spector.facets.items import ItemFacet
@@ -38,7 +38,7 @@ from spector.layout import Category, Flag
 from spector.process import verb
 from spector.providers import PromotionSource, embedded
 from spector.records import Concept, MemoryRecord, Percept, Statistic
-from spector.store.catalog import Scope
+from spector.store.catalog import ANYBODY, Scope
 from spector.tiers import unknown
 from spector.write import (
     SAME_CONCEPT,
@@ -159,18 +159,16 @@ class Concepts(ItemFacet):
 
     # -- questions ----------------------------------------------------------------------------
 
-    @verb
-    def of(
-        self, name_or_id: str | Named, *, user_id: str | None = None, agent_id: str | None = None
-    ) -> Concept | None:
+    @guarded
+    def of(self, name_or_id: str | Named, **guard: Unpack[Guard]) -> Concept | None:
         """The concept of a name, the oldest of several, or of an id; None without one.
 
         Raises:
             UnknownRecordError: There is no memory of that id. InvalidInputError: It is no concept.
         """
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**guard)
         if not isinstance(name_or_id, str):
-            return self._get(self._typed(name_or_id, self.sort, scope))
+            return self._get(self._typed(name_or_id, self.sort, scope), scope)
         name = checked_part(name_or_id, "name_or_id")
         with self._read() as reader:
             found = concepts_named(reader, name, scope=scope.user_id)
@@ -238,15 +236,18 @@ class Concepts(ItemFacet):
         most = None if timeout_s is None else parse_number(timeout_s, "timeout_s", 0.0, 1e9)
         return self._parts.worker.flush(most)
 
-    @verb
-    def extract(self, memories: Memories) -> list[Concept]:
+    @guarded
+    def extract(self, memories: Memories, **guard: Unpack[Guard]) -> list[Concept]:
         """The concepts that the details of episodes name, each reinforced by its episodes.
 
         Objects and people, tokens of the goal, and tokens of the tool as actions. What was made so
         goes with the last of its episodes.
         """
         self._may_write()
-        living = self._living(ids_of(memories, "memories"))
+        ids, scope = ids_of(memories, "memories"), self._scope(**guard)
+        for each in () if scope.is_open else ids:
+            self._parts.finder.find(each, scope)
+        living = self._living(ids, scope)
         found = self._parts.extractor.extract_from(living)
         return [self._get(each) for each in found.concepts]
 
@@ -256,17 +257,15 @@ class Concepts(ItemFacet):
         self._may_write()
         return self._parts.promoter.add_source(source)
 
-    @verb
-    def ground(
-        self, name_or_id: str | Named, *, user_id: str | None = None, agent_id: str | None = None
-    ) -> list[Statistic]:
+    @guarded
+    def ground(self, name_or_id: str | Named, **guard: Unpack[Guard]) -> list[Statistic]:
         """What the living episodes of a concept say in numbers, from eight of them on.
 
         Each number is a memory that is brought up to date: salience, novelty, success rate.
         Concepts that share episodes become ``related_to`` each other.
         """
         self._may_write()
-        found = self.of(name_or_id, user_id=user_id, agent_id=agent_id)
+        found = self.of(name_or_id, **guard)
         if found is None:
             raise UnknownRecordError(
                 f"no concept has the name {name_or_id!r:.60}", hint="concepts.find() lists them"
@@ -274,10 +273,10 @@ class Concepts(ItemFacet):
         episodes = found.memory_refs.get("episodes", ())
         return Grounding(self._parts).ground(found.id, found.name, episodes)
 
-    @verb
-    def statistics(self, concept: Named) -> list[Statistic]:
+    @guarded
+    def statistics(self, concept: Named, **guard: Unpack[Guard]) -> list[Statistic]:
         """What `ground` has noted of a concept, as it is stored."""
-        found = self._typed(concept, self.sort)
+        found = self._typed(concept, self.sort, self._scope(**guard))
         return Grounding(self._parts).statistics([found]).get(found, [])
 
     @verb
@@ -305,29 +304,31 @@ class Concepts(ItemFacet):
 
     # -- references ---------------------------------------------------------------------------
 
-    @verb
-    def add_ref(self, id: Named, layer: str, record: Named) -> Concept:
+    @guarded
+    def add_ref(self, id: Named, layer: str, record: Named, **guard: Unpack[Guard]) -> Concept:
         """Tie a concept to a memory of a layer; of more than 200 the first to come goes.
 
         Raises:
             InvalidInputError: The memory is of another user.
         """
         self._may_write()
-        concept, memory, name = *self._ends(id, record), layer_name(layer)
+        scope, name = self._scope(**guard), layer_name(layer)
+        concept, memory = ends = self._ends(id, record, scope)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
             plan_reference(reader, changes, concept, name, memory, most=self._most_refs)
             return changes
 
-        self._parts.knowledge.commit(decide)
-        return self._get(concept)
+        self._parts.knowledge.commit(decide, scope=scope, named=ends)
+        return self._get(concept, scope)
 
-    @verb
-    def remove_ref(self, id: Named, layer: str, record: Named) -> bool:
+    @guarded
+    def remove_ref(self, id: Named, layer: str, record: Named, **guard: Unpack[Guard]) -> bool:
         """Untie a concept from a memory; False when nothing ties them."""
         self._may_write()
-        concept, name = self._typed(id, self.sort), layer_name(layer)
+        scope, name = self._scope(**guard), layer_name(layer)
+        concept = self._typed(id, self.sort, scope)
         memory = one_id_of(record, "record")
         gone: list[bool] = []
 
@@ -336,17 +337,18 @@ class Concepts(ItemFacet):
             gone[:] = [plan_without_reference(reader, changes, concept, name, memory)]
             return changes
 
-        self._parts.knowledge.commit(decide)
+        self._parts.knowledge.commit(decide, scope=scope, named=(concept, memory))
         return gone[0]
 
-    @verb
-    def reinforce(self, id: Named, source: Named) -> Concept:
+    @guarded
+    def reinforce(self, id: Named, source: Named, **guard: Unpack[Guard]) -> Concept:
         """Count a memory that shows a concept, once; it becomes a reference.
 
         The confidence is ``0.5 + 0.1 sqrt(count)``, at most 0.99.
         """
         self._may_write()
-        concept, memory = self._ends(id, source)
+        scope = self._scope(**guard)
+        concept, memory = ends = self._ends(id, source, scope)
         strengthen: list[tuple[int, Any]] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -361,22 +363,23 @@ class Concepts(ItemFacet):
                 strengthen.append((concept, self._parts.changer.reinforcing(True)))
             return changes
 
-        self._parts.knowledge.commit(decide, strengthen=strengthen)
-        return self._get(concept)
+        self._parts.knowledge.commit(decide, strengthen=strengthen, scope=scope, named=ends)
+        return self._get(concept, scope)
 
-    def _ends(self, concept: Any, record: Any) -> tuple[int, int]:
+    def _ends(self, concept: Any, record: Any, scope: Scope) -> tuple[int, int]:
         """Ids of a concept and of another lasting memory of its user."""
-        first = self._typed(concept, self.sort)
+        first = self._typed(concept, self.sort, scope)
         second = one_id_of(record, "record")
-        if first == second or self._record(first).user_id != self._lasting(second).user_id:
+        other = self._lasting(second, scope)
+        if first == second or self._record(first).user_id != other.user_id:
             raise InvalidInputError(
                 f"memory {second} cannot be a reference of concept {first}",
                 hint="a reference is another memory of the same user",
             )
         return first, second
 
-    def _get(self, concept: int) -> Concept:
-        found = self._made([self._record(concept)])
+    def _get(self, concept: int, scope: Scope = ANYBODY) -> Concept:
+        found = self._made([self._record(concept, scope)])
         if not found:
             raise unknown(concept)
         return found[0]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from spector.arguments import id_of, parse_integer
 from spector.clock import from_ms
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet
+from spector.facets.base import Facet, Guard, guarded
 from spector.knowledge import (
     ENTITY_NAMES,
     Changes,
@@ -124,73 +124,75 @@ class Entities(Facet):
         found.sort(key=lambda each: (-each.utility, -each.event_ms, -each.id))
         return found[:most]
 
-    @verb
-    def of(self, memory_id: Any) -> list[Entity]:
+    @guarded
+    def of(self, memory_id: Any, **guard: Unpack[Guard]) -> list[Entity]:
         """The entities that a memory mentions, in the order in which they became known.
 
         Raises:
             UnknownRecordError: There is no such memory.
         """
-        record = self._record(id_of(memory_id))
+        scope = self._scope(**guard)
+        record = self._record(id_of(memory_id), scope)
         with self._read() as reader:
             ids = {row["a"] for row in reader.links("mention", b=[record.id])}
-            found = self._made(reader, ids, self._scope(None, None))
+            found = self._made(reader, ids, scope)
         return sorted(found, key=lambda each: each.id)
 
-    @verb
-    def alias(self, name: str, of: Any, *, user_id: str | None = None) -> Entity:
+    @guarded
+    def alias(self, name: str, of: Any, **guard: Unpack[Guard]) -> Entity:
         """Give an entity a further name; texts that have it mention the entity from now on.
 
         Args:
             name: The further name.
             of: The entity, its id, its URI or its name.
-            user_id: Whose entity, where several users have one of this name.
+            user_id, agent_id, session_id: A guard: memories of this scope mention the entity.
 
         Raises:
             InvalidInputError: The name leads to another entity already, or ``of`` to several.
             UnknownRecordError: There is no such entity.
         """
         self._may_write()
-        text = checked_part(name, "name")
+        text, scope = checked_part(name, "name"), self._scope(**guard)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
-            found[:] = [self._one(reader, of, "of", user_id)]
-            scope = reader.items(found)[found[0]]["scope"]
-            taken = reader.named(folded(text), ENTITY_NAMES, scope)
+            found[:] = [self._one(reader, of, "of", scope)]
+            owner = reader.items(found)[found[0]]["scope"]
+            taken = reader.named(folded(text), ENTITY_NAMES, owner)
             if any(row["id"] != found[0] for row in taken):
                 raise InvalidInputError(
                     f"name {text!r:.60} is that of another entity",
                     hint="entities.merge(of, name) makes one of both",
                 )
             if not taken:
-                plan_alias(reader, changes, scope, text, found[0])
+                plan_alias(reader, changes, owner, text, found[0])
             return changes
 
         found: list[int] = []
         self._parts.knowledge.commit(decide)
-        return self._get(found[0])
+        return self._get(found[0], scope)
 
-    @verb
-    def merge(self, a: Any, b: Any, *, user_id: str | None = None) -> Entity:
+    @guarded
+    def merge(self, a: Any, b: Any, **guard: Unpack[Guard]) -> Entity:
         """Make one entity of two: ``a`` stays, with the names and mentions of both.
 
         `split` undoes it.
 
         Args:
             a, b: Entities, their ids, URIs or names.
-            user_id: Whose entities, where several users have one of this name.
+            user_id, agent_id, session_id: A guard: memories of this scope mention both.
 
         Raises:
             InvalidInputError: Both are one entity, or belong to different users.
             UnknownRecordError: There is no such entity.
         """
         self._may_write()
+        scope = self._scope(**guard)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
-            kept[:] = [self._one(reader, a, "a", user_id)]
-            gone = self._one(reader, b, "b", user_id)
+            kept[:] = [self._one(reader, a, "a", scope)]
+            gone = self._one(reader, b, "b", scope)
             items = reader.items([kept[0], gone])
             if kept[0] == gone:
                 raise InvalidInputError(
@@ -206,10 +208,10 @@ class Entities(Facet):
 
         kept: list[int] = []
         self._parts.knowledge.commit(decide)
-        return self._get(kept[0])
+        return self._get(kept[0], scope)
 
-    @verb
-    def split(self, entity: Any, *, user_id: str | None = None) -> Entity:
+    @guarded
+    def split(self, entity: Any, **guard: Unpack[Guard]) -> Entity:
         """Undo the last merge into an entity; returns the one that was merged, made anew.
 
         Raises:
@@ -218,11 +220,12 @@ class Entities(Facet):
                 any more.
         """
         self._may_write()
+        scope = self._scope(**guard)
         made: list[Any] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
-            item = self._one(reader, entity, "entity", user_id)
+            item = self._one(reader, entity, "entity", scope)
             about = reader.items([item])[item]["json"]
             if not about.get("merged"):
                 raise InvalidInputError(
@@ -239,11 +242,10 @@ class Entities(Facet):
             return changes
 
         done = self._parts.knowledge.commit(decide)
-        return self._get(done.id_of(made[0]))
+        return self._get(done.id_of(made[0]), scope)
 
-    def _one(self, reader: KnowledgeReader, target: Any, argument: str, user_id: Any) -> int:
-        """The id of the one entity that an argument names."""
-        scope = self._scope(user_id, None)
+    def _one(self, reader: KnowledgeReader, target: Any, argument: str, scope: Scope) -> int:
+        """The id of the one entity of a scope that an argument names."""
         if isinstance(target, str) and target.startswith("entity://"):
             ids = {
                 item for item, row in reader.items_of("entity", scope.user_id).items()
@@ -264,6 +266,8 @@ class Entities(Facet):
                 item for item, row in reader.items([each]).items()
                 if row["sort"] == "entity" and scope.user_id in (None, row["scope"])
             }
+        if not scope.is_open:
+            ids = {found.id for found in self._made(reader, ids, scope)}
         if not ids:
             raise UnknownRecordError(
                 f"there is no entity {target!r:.60}", hint="entities.find(name) lists entities"
@@ -275,9 +279,9 @@ class Entities(Facet):
             )
         return ids.pop()
 
-    def _get(self, entity: int) -> Entity:
+    def _get(self, entity: int, scope: Scope) -> Entity:
         with self._read() as reader:
-            found = self._made(reader, [entity], self._scope(None, None))
+            found = self._made(reader, [entity], scope)
         if not found:
             raise UnknownRecordError(
                 f"there is no entity with id {entity}",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from spector.arguments import parse_as_of, parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import ids_of
+from spector.facets.base import Guard, guarded, ids_of
 from spector.facets.statements import FACT_GROWTH, Statements, registered
 from spector.knowledge import (
     ENTITY_NAMES,
@@ -28,6 +28,7 @@ from spector.knowledge import (
 from spector.layout import Category
 from spector.process import verb
 from spector.records import FactEdge, FactRecord, ForgetReport, MemoryRecord
+from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Prepared, UnpreparedError
 
 __all__ = ["Facts"]
@@ -165,29 +166,31 @@ class Facts(Statements):
             return found
         return [each for each in found if _held_at(each.record, moment)]
 
-    @verb
-    def get(self, fact: Any) -> FactRecord:
+    @guarded
+    def get(self, fact: Any, **guard: Unpack[Guard]) -> FactRecord:
         """A fact by its id, its record, or its key.
 
         Raises:
             UnknownRecordError: There is none. InvalidInputError: The memory is no fact.
         """
+        scope = self._scope(**guard)
         if isinstance(fact, str):
             with self._read() as reader:
-                rows = [row for row in reader.facts(fact_key=fact) if row["holds"]]
-            if not rows:
+                found = self._made(reader, reader.facts(fact_key=fact, holds=1), scope)
+            if not found:
                 raise UnknownRecordError(
                     f"no fact has the key {fact!r:.60}", hint="facts.query() lists those that hold"
                 )
-            return self._get(rows[0]["id"])
-        return self._get(self._typed(fact, "fact"))
+            return found[0]
+        return self._get(self._typed(fact, "fact", scope), scope)
 
-    @verb
-    def forget(self, fact: Any) -> ForgetReport:
+    @guarded
+    def forget(self, fact: Any, **guard: Unpack[Guard]) -> ForgetReport:
         """Forget a fact; what it was drawn from stays."""
         self._may_write()
+        scope = self._scope(**guard)
         return self._parts.forgetting.forget(
-            self._typed(fact, "fact"), {}, (None, None, None), purge=False, verify=False,
+            self._typed(fact, "fact", scope), {}, scope.labels, purge=False, verify=False,
             include_protected=False, skip_protected=False,
         )
 
@@ -244,9 +247,9 @@ class Facts(Statements):
         with self._read() as reader:
             return registered(reader)
 
-    def _get(self, fact_id: int) -> FactRecord:
+    def _get(self, fact_id: int, scope: Scope = ANYBODY) -> FactRecord:
         with self._read() as reader:
-            found = self._made(reader, reader.facts(id=fact_id), self._scope(None, None))
+            found = self._made(reader, reader.facts(id=fact_id), scope)
         if not found:
             raise UnknownRecordError(
                 f"there is no fact with id {fact_id}", hint="it may have been forgotten"

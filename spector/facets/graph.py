@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError
-from spector.facets.base import ids_of, one_id_of
+from spector.facets.base import Guard, guarded, ids_of, one_id_of
 from spector.facets.completion import CompletingFacet
 from spector.knowledge import (
     LAYERS,
@@ -34,7 +34,7 @@ from spector.knowledge.graph import (
 )
 from spector.process import verb
 from spector.records import Activation, Edge, Reached, RelationKind
-from spector.store.catalog import RecordLinks, Row
+from spector.store.catalog import RecordLinks, Row, Scope
 from spector.write import Memories, Named
 
 __all__ = ["Graph"]
@@ -100,10 +100,11 @@ class Graph(CompletingFacet):
 
     # -- edges --------------------------------------------------------------------------------
 
-    @verb
+    @guarded
     def link(
         self, source: Named, target: Named, kind: str, *, weight: float = 1.0,
         confidence: float | None = None, note: Mapping[str, Any] | None = None,
+        **guard: Unpack[Guard],
     ) -> Edge:
         """Tie two memories of one user; again keeps the greater weight and confidence.
 
@@ -129,7 +130,8 @@ class Graph(CompletingFacet):
             raise InvalidInputError(
                 "an edge ties two memories", hint="pass one source and another target"
             )
-        users = {self._lasting(each).user_id for each in ends}
+        scope = self._scope(**guard)
+        users = {self._lasting(each, scope).user_id for each in ends}
         if len(users) > 1:
             raise InvalidInputError(
                 f"memories {ends[0]} and {ends[1]} belong to different users",
@@ -164,11 +166,11 @@ class Graph(CompletingFacet):
                 changes.put("edge", **edge_row(edge, created_ms))
             return changes
 
-        self._parts.knowledge.commit(decide)
+        self._parts.knowledge.commit(decide, scope=scope, named=ends)
         return made[0]
 
-    @verb
-    def unlink(self, source: Named, target: Named, kind: str) -> bool:
+    @guarded
+    def unlink(self, source: Named, target: Named, kind: str, **guard: Unpack[Guard]) -> bool:
         """Remove a stored edge; False when there is none."""
         self._may_write()
         ends = [one_id_of(source, "source"), one_id_of(target, "target")]
@@ -183,77 +185,81 @@ class Graph(CompletingFacet):
                 changes.drop("edge", first, relation.name, second)
             return changes
 
-        self._parts.knowledge.commit(decide)
+        self._parts.knowledge.commit(decide, scope=self._scope(**guard), named=ends)
         return gone[0]
 
-    @verb
+    @guarded
     def edges(
-        self, id: Named, *, direction: Direction = "both", kinds: Iterable[str] | None = None
+        self, id: Named, *, direction: Direction = "both", kinds: Iterable[str] | None = None,
+        **guard: Unpack[Guard],
     ) -> list[Edge]:
         """The edges of a memory, by source, kind and target."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        node = one_id_of(id, "id")
+        node, scope = one_id_of(id, "id"), self._scope(**guard)
         with self._read() as reader:
             rows = self._rows([node])  # their bytes are not needed
-            if not rows:
-                self._parts.finder.find(node)
-            edges = self._edges(reader, direction, kinds, rows)
+            if not rows or not scope.holds(rows[node]):
+                self._parts.finder.find(node, scope)
+            edges = self._edges(reader, direction, kinds, scope, rows)
             found = edges.leaving([node])
         unique = {(e.source, e.kind, e.target): e for _, e in found.get(node, ())}
         return [unique[key] for key in sorted(unique)]
 
     # -- walks --------------------------------------------------------------------------------
 
-    @verb
+    @guarded
     def neighbours(
         self, id: Named, *, hops: int = 2, kinds: Iterable[str] | None = None,
         min_weight: float = 0.0, direction: Direction = "out", limit: int = 100,
+        **guard: Unpack[Guard],
     ) -> list[Reached]:
         """Memories within ``hops`` edges, the greatest product of weights first."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        node = one_id_of(id, "id")
-        self._record(node)
+        node, scope = one_id_of(id, "id"), self._scope(**guard)
+        self._record(node, scope)
         with self._read() as reader:
             return reach(
-                self._edges(reader, direction, kinds), node,
+                self._edges(reader, direction, kinds, scope), node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
                 min_weight=parse_number(min_weight, "min_weight", low=0.0, high=1.0),
                 limit=parse_integer(limit, "limit", low=1),
             )  # fmt: skip
 
-    @verb
+    @guarded
     def path(
-        self, a: Named, b: Named, *, hops: int = 6, kinds: Iterable[str] | None = None
+        self, a: Named, b: Named, *, hops: int = 6, kinds: Iterable[str] | None = None,
+        **guard: Unpack[Guard],
     ) -> list[Edge] | None:
         """The edges of the path out of ``a`` to ``b`` with the greatest product of weights."""
         start, end = one_id_of(a, "a"), one_id_of(b, "b")
-        self._record(start)
-        self._record(end)
+        scope = self._scope(**guard)
+        self._record(start, scope)
+        self._record(end, scope)
         with self._read() as reader:
             return best_path(
-                self._edges(reader, "out", kinds), start, end,
+                self._edges(reader, "out", kinds, scope), start, end,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
 
-    @verb
+    @guarded
     def walk(
         self, id: Named, *, hops: int = 2, kinds: Iterable[str] | None = None,
-        direction: Direction = "both",
+        direction: Direction = "both", **guard: Unpack[Guard],
     ) -> list[list[int]]:
         """Ids by their distance: the first list is one edge away."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        node = one_id_of(id, "id")
-        self._record(node)
+        node, scope = one_id_of(id, "id"), self._scope(**guard)
+        self._record(node, scope)
         with self._read() as reader:
             return levels(
-                self._edges(reader, direction, kinds), node,
+                self._edges(reader, direction, kinds, scope), node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
             )  # fmt: skip
 
-    @verb
+    @guarded
     def activate(
         self, seeds: Memories, *, decay: float | None = None, threshold: float | None = None,
-        hops: int | None = None, layers: Iterable[str] | None = None,
+        hops: int | None = None, layers: Iterable[str] | None = None, **guard: Unpack[Guard],
     ) -> Activation:
         """What comes to mind from a few memories; None as configured (0.5, 0.05 and 3).
 
@@ -263,14 +269,14 @@ class Graph(CompletingFacet):
         decay = usual.spread_decay if decay is None else decay
         threshold = usual.spread_threshold if threshold is None else threshold
         hops = usual.spread_hops if hops is None else hops
-        start = ids_of(seeds, "seeds")
+        start, scope = ids_of(seeds, "seeds"), self._scope(**guard)
         for each in start:
-            self._record(each)
+            self._record(each, scope)
         wanted = self._layers_named(layers)
         least = parse_number(threshold, "threshold", low=1e-6, high=1.0)
         with self._read() as reader:
             found = activate(
-                self._edges(reader, "both", None), start,
+                self._edges(reader, "both", None, scope), start,
                 lambda ids: _layers(reader, ids),
                 decay=parse_number(decay, "decay", low=0.0, high=1.0),
                 threshold=least, hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
@@ -295,38 +301,36 @@ class Graph(CompletingFacet):
 
     # -- centrality ---------------------------------------------------------------------------
 
-    @verb
+    @guarded
     def pagerank(
-        self, ids: Memories | None = None, *, user_id: str | None = None,
-        agent_id: str | None = None,
+        self, ids: Memories | None = None, **guard: Unpack[Guard]
     ) -> dict[int, float]:
         """Rank of each memory that has an edge; the ranks of a user sum to 1."""
         wanted = None if ids is None else set(ids_of(ids, "ids"))
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**guard)
         out: dict[int, float] = {}
         for user, (nodes, ranks) in self._all_ranks().items():
             if scope.user_id in (None, user):
                 out.update(zip(nodes, ranks, strict=True))
         if wanted is not None:
             out = {each: out.get(each, 0.0) for each in sorted(wanted)}
-        if scope.agent_id is not None:
+        if scope.agent_id is not None or scope.session_id is not None:
             living = self._living(out, scope)
             out = {each: rank for each, rank in out.items() if each in living}
         return out
 
-    @verb
+    @guarded
     def importance(
-        self, ids: Memories | None = None, *, user_id: str | None = None,
-        agent_id: str | None = None,
+        self, ids: Memories | None = None, **guard: Unpack[Guard]
     ) -> dict[int, float]:
         """PageRank scaled to an importance: ten times the rank, at most 1."""
-        return scaled(self.pagerank(ids, user_id=user_id, agent_id=agent_id))
+        return scaled(self.pagerank(ids, **guard))
 
-    @verb
-    def central(self, id: Named) -> bool:
+    @guarded
+    def central(self, id: Named, **guard: Unpack[Guard]) -> bool:
         """Whether the graph of its user turns on a memory: its rank is above 0.01 and 1.5/n."""
         node = one_id_of(id, "id")
-        user = self._record(node).user_id or ""
+        user = self._record(node, self._scope(**guard)).user_id or ""
         nodes, ranks = self._all_ranks().get(user, ([], []))
         if not nodes:
             return False
@@ -362,11 +366,12 @@ class Graph(CompletingFacet):
         return out
 
     def _edges(
-        self, reader: KnowledgeReader, direction: str, kinds: Iterable[str] | None,
+        self, reader: KnowledgeReader, direction: str, kinds: Iterable[str] | None, scope: Scope,
         known: Mapping[int, Row] | None = None,
     ) -> StoreEdges:
         return StoreEdges(
-            reader, self._rows, direction, kinds, known=known, into=self._links.into
+            reader, self._rows, direction, kinds, known=known, into=self._links.into,
+            scope=scope,
         )
 
     def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:

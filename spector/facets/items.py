@@ -12,7 +12,7 @@ from spector.knowledge import Changes, KnowledgeReader, folded
 from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord
-from spector.store.catalog import Scope
+from spector.store.catalog import ANYBODY, Scope
 from spector.tiers import unknown
 from spector.write import FIELDS, Memories
 
@@ -64,7 +64,7 @@ class ItemFacet(Facet):
 
     def _change(
         self, memory: int, plan: Callable[[dict[str, Any], int], Changes],
-        strengthen: Iterable[tuple[int, Any]] = (),
+        strengthen: Iterable[tuple[int, Any]] = (), scope: Scope = ANYBODY,
     ) -> None:
         """Change the payload of an item, read in the moment of the commit."""
 
@@ -76,7 +76,9 @@ class ItemFacet(Facet):
                 )
             return plan(values, now_ms)
 
-        self._parts.knowledge.commit(decide, strengthen=list(strengthen))
+        self._parts.knowledge.commit(
+            decide, strengthen=list(strengthen), scope=scope, named=[memory]
+        )
 
     def _payload(self, memory: int) -> dict[str, Any]:
         """The fields of an item.

@@ -6,11 +6,11 @@ import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields as fields_of
 from os import PathLike
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, Unpack, runtime_checkable
 
 from spector.arguments import parse_callback, parse_integer, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, ids_of, one_id_of
+from spector.facets.base import Facet, Guard, guarded, ids_of, one_id_of
 from spector.facets.concepts import Concepts
 from spector.facets.graph import Graph
 from spector.facets.grounding import Grounding
@@ -111,15 +111,15 @@ class StoreLayer(ItemFacet):
             )
         return self._parts.knowledge.commit(decide, [Prepared(text, fields)]).records[0].id
 
-    @verb
-    def get(self, id: Named) -> MemoryRecord:
+    @guarded
+    def get(self, id: Named, **guard: Unpack[Guard]) -> MemoryRecord:
         """A memory of this layer.
 
         Raises:
             UnknownRecordError: There is none. InvalidInputError: It is of another layer.
         """
         memory = one_id_of(id, "id")
-        record = self._record(memory)
+        record = self._record(memory, self._scope(**guard))
         if not self._of_layer({memory: record}):
             raise InvalidInputError(
                 f"memory {memory} is of another layer than {self.layer_name}",
@@ -127,13 +127,13 @@ class StoreLayer(ItemFacet):
             )
         return record
 
-    @verb
-    def episode(self, id: Named) -> Episode | None:
+    @guarded
+    def episode(self, id: Named, **guard: Unpack[Guard]) -> Episode | None:
         """The details of an episode; None for a memory without any."""
         ids = ids_of(id, "id")
         with self._read() as reader:  # before the memory: it may be forgotten meanwhile
             found = reader.payloads(ids, "episode")
-        values = found.get(self.get(id).id)
+        values = found.get(self.get(id, **guard).id)
         if values is None:
             return None
         known: dict[str, Any] = {
@@ -141,16 +141,19 @@ class StoreLayer(ItemFacet):
         }
         return Episode(**known)
 
-    @verb
-    def remove(self, id: Named) -> bool:
-        """Forget a memory of this layer; False when there is none."""
+    @guarded
+    def remove(self, id: Named, **guard: Unpack[Guard]) -> bool:
+        """Forget a memory of this layer; False when there is none, which a guard refuses."""
         self._may_write()
+        scope = self._scope(**guard)
         try:
-            record = self.get(id)
+            record = self.get(id, **guard)
         except UnknownRecordError:
-            return False
+            if scope.is_open:
+                return False
+            raise
         self._parts.forgetting.forget(
-            record.id, {}, (None, None, None), purge=False, verify=False,
+            record.id, {}, scope.labels, purge=False, verify=False,
             include_protected=False, skip_protected=False,
         )
         return True
@@ -169,12 +172,13 @@ class StoreLayer(ItemFacet):
             most, found, key=lambda each: (_last_met(each) >= begins, each.event_ms, each.id)
         )
 
-    @verb
-    def recall_associated(self, seed_ids: Memories) -> list[tuple[int, float]]:
+    @guarded
+    def recall_associated(
+        self, seed_ids: Memories, **guard: Unpack[Guard]
+    ) -> list[tuple[int, float]]:
         """Memories of this layer that activation from seeds reaches, the strongest first."""
-        return list(self.graph.activate(seed_ids, layers=[self.layer_name]).get(
-            self.layer_name, []
-        ))  # fmt: skip
+        found = self.graph.activate(seed_ids, layers=[self.layer_name], **guard)
+        return list(found.get(self.layer_name, []))
 
     def register_capture_callback(self, callback: Callback) -> Callable[[], None]:
         """Have a function called with the layer and each new record; returns what ends it.
@@ -250,14 +254,14 @@ class StoreLayer(ItemFacet):
             out["ground"] = sum(map(len, Grounding(self._parts).statistics(concepts).values()))
         return out
 
-    @verb
-    def compressed(self, id: Named) -> str | dict[str, Any]:
+    @guarded
+    def compressed(self, id: Named, **guard: Unpack[Guard]) -> str | dict[str, Any]:
         """A memory of this layer in few words.
 
         Of an episode its summary, or its text; of a statistic its verbal form; of a concept its
         name, category, confidence and references.
         """
-        record = self.get(id)
+        record = self.get(id, **guard)
         with self._read() as reader:
             episode = reader.payloads([record.id], "episode").get(record.id, {})
             concept = reader.payloads([record.id], "concept").get(record.id)

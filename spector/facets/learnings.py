@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from spector.arguments import (
     check_text,
@@ -13,6 +13,7 @@ from spector.arguments import (
     parse_switch,
 )
 from spector.clock import from_ms
+from spector.facets.base import Guard, guarded
 from spector.facets.items import ItemFacet
 from spector.knowledge import (
     Changes,
@@ -25,6 +26,7 @@ from spector.knowledge import (
 from spector.layout import Category
 from spector.process import verb
 from spector.records import Learning, LearningType, MemoryRecord
+from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Named, Prepared
 
 __all__ = ["Learnings"]
@@ -105,32 +107,39 @@ class Learnings(ItemFacet):
         found.sort(key=lambda each: (-each[1]["confidence"] * each[1]["impact"], -each[0].id))
         return self._made(found[:most])
 
-    @verb
-    def apply(self, id: Named) -> Learning:
+    @guarded
+    def apply(self, id: Named, **guard: Unpack[Guard]) -> Learning:
         """Count that a learning was used now."""
         self._may_write()
-        memory = self._typed(id, self.sort)
-        self._change(memory, lambda values, now_ms: plan_application(memory, values, now_ms))
-        return self._get(memory)
+        scope = self._scope(**guard)
+        memory = self._typed(id, self.sort, scope)
+        self._change(
+            memory, lambda values, now_ms: plan_application(memory, values, now_ms), scope=scope
+        )
+        return self._get(memory, scope)
 
-    @verb
-    def validate(self, id: Named, success: bool) -> Learning:
+    @guarded
+    def validate(self, id: Named, success: bool, **guard: Unpack[Guard]) -> Learning:
         """Raise the confidence of a learning that held by 0.10; lower it by 0.15 else."""
         self._may_write()
         held = parse_switch(success, "success")
-        memory, tuning = self._typed(id, self.sort), self._parts.config.knowledge
+        scope, tuning = self._scope(**guard), self._parts.config.knowledge
+        memory = self._typed(id, self.sort, scope)
         step = tuning.learning_success if held else tuning.learning_failure
-        self._change(memory, lambda values, now_ms: plan_validation(memory, values, held, step))
-        return self._get(memory)
+        self._change(
+            memory, lambda values, now_ms: plan_validation(memory, values, held, step), scope=scope
+        )
+        return self._get(memory, scope)
 
-    @verb
-    def get(self, id: Named) -> Learning:
+    @guarded
+    def get(self, id: Named, **guard: Unpack[Guard]) -> Learning:
         """A learning by its id or record.
 
         Raises:
             UnknownRecordError: There is none. InvalidInputError: The memory is no learning.
         """
-        return self._get(self._typed(id, self.sort))
+        scope = self._scope(**guard)
+        return self._get(self._typed(id, self.sort, scope), scope)
 
     @verb
     def all(
@@ -142,8 +151,8 @@ class Learnings(ItemFacet):
         found = self._every(self._scope(user_id, agent_id))
         return self._made([each for each in found if kind in (None, each[1]["type"])])
 
-    def _get(self, memory: int) -> Learning:
-        record = self._record(memory)
+    def _get(self, memory: int, scope: Scope = ANYBODY) -> Learning:
+        record = self._record(memory, scope)
         return self._made([(record, self._payload(memory))])[0]
 
     def _made(self, found: Sequence[tuple[MemoryRecord, dict[str, Any]]]) -> list[Learning]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
+from spector.arguments import SCOPES, parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError
+from spector.facets.base import Guard, guarded
 from spector.facets.items import ItemFacet
 from spector.knowledge import (
     Changes,
@@ -27,6 +28,7 @@ from spector.layout import Category
 from spector.process import verb
 from spector.records import MemoryRecord, Procedure, Step
 from spector.session import Session
+from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Named, Prepared
 
 __all__ = ["Procedures"]
@@ -101,9 +103,9 @@ class Procedures(ItemFacet):
         found.sort(key=lambda each: (-procedure_score(each[1], trust), -each[2], -each[0].id))
         return self._made([(record, values) for record, values, _ in found[:most]])
 
-    @verb
+    @guarded
     def record_outcome(
-        self, id: Named, success: bool, *, failed_step: str | None = None
+        self, id: Named, success: bool, *, failed_step: str | None = None, **guard: Unpack[Guard]
     ) -> Procedure:
         """Count an execution; success strengthens the memory, failure weakens it.
 
@@ -116,25 +118,26 @@ class Procedures(ItemFacet):
             InvalidInputError: No step has that name.
         """
         self._may_write()
-        worked = parse_switch(success, "success")
-        memory = self._typed(id, self.sort)
+        worked, scope = parse_switch(success, "success"), self._scope(**guard)
+        memory = self._typed(id, self.sort, scope)
 
         def plan(values: dict[str, Any], now_ms: int) -> Changes:
             if failed_step is not None:
                 _check_failed(failed_step, worked, values["steps"])
             return plan_outcome(memory, values, worked, now_ms=now_ms, failed_step=failed_step)
 
-        self._change(memory, plan, [(memory, self._parts.changer.reinforcing(worked))])
-        return self._get(memory)
+        self._change(memory, plan, [(memory, self._parts.changer.reinforcing(worked))], scope)
+        return self._get(memory, scope)
 
-    @verb
-    def get(self, id: Named) -> Procedure:
+    @guarded
+    def get(self, id: Named, **guard: Unpack[Guard]) -> Procedure:
         """A procedure by its id or record.
 
         Raises:
             UnknownRecordError: There is none. InvalidInputError: The memory is no procedure.
         """
-        return self._get(self._typed(id, self.sort))
+        scope = self._scope(**guard)
+        return self._get(self._typed(id, self.sort, scope), scope)
 
     @verb
     def all(
@@ -147,12 +150,12 @@ class Procedures(ItemFacet):
         found = self._every(self._scope(user_id, agent_id))
         return self._made([each for each in found if status in (None, each[1]["status"])])
 
-    @verb
-    def set_status(self, id: Named, status: Status) -> Procedure:
+    @guarded
+    def set_status(self, id: Named, status: Status, **guard: Unpack[Guard]) -> Procedure:
         """Make a procedure a draft, active, or deprecated: then no situation finds it."""
         self._may_write()
-        wanted = parse_choice(status, "status", *_STATUSES)
-        memory = self._typed(id, self.sort)
+        wanted, scope = parse_choice(status, "status", *_STATUSES), self._scope(**guard)
+        memory = self._typed(id, self.sort, scope)
         self._refuse_immutable(memory)
 
         def plan(values: dict[str, Any], now_ms: int) -> Changes:
@@ -161,8 +164,8 @@ class Procedures(ItemFacet):
                 plan_status(changes, memory, values, wanted)
             return changes
 
-        self._change(memory, plan)
-        return self._get(memory)
+        self._change(memory, plan, scope=scope)
+        return self._get(memory, scope)
 
     @verb
     def replace(
@@ -172,21 +175,19 @@ class Procedures(ItemFacet):
     ) -> Procedure:
         """A procedure in place of another one, which is deprecated and superseded.
 
-        What is not given is as before; executions are counted anew.
+        What is not given is as before; executions are counted anew. Scopes among the
+        ``memory_fields`` are a guard.
         """
         self._may_write()
         fields = self._fields(memory_fields, "procedures.replace")
-        old = self._get(self._typed(id, self.sort))
+        scope = self._scope(**{each: fields.get(each) for each in SCOPES})
+        old = self._get(self._typed(id, self.sort, scope), scope)
         self._refuse_immutable(old.id)
         kept = {
             "user_id": old.record.user_id, "agent_id": old.record.agent_id,
             "importance": old.record.importance,
         }  # fmt: skip
         fields = {**{key: value for key, value in kept.items() if value is not None}, **fields}
-        if fields.get("user_id") != old.record.user_id:
-            raise InvalidInputError(
-                f"user_id is not that of procedure {old.id}", hint="leave user_id out"
-            )
         given = ProcedureToAdd(
             name=old.name if name is None else checked_part(name, "name"),
             steps=parse_steps(steps),
@@ -196,8 +197,10 @@ class Procedures(ItemFacet):
         )
         return self._store(given, fields, old.id)
 
-    @verb
-    def learn(self, episodes: Session | Memories) -> Procedure | None:
+    @guarded
+    def learn(
+        self, episodes: Session | Memories, **guard: Unpack[Guard]
+    ) -> Procedure | None:
         """A draft of what a run of episodes with tools did; None unless it ended in success.
 
         Episodes count in the order of their time, attempts that failed are left out. A procedure
@@ -207,7 +210,7 @@ class Procedures(ItemFacet):
             episodes: The episodes, or the session that lasting memories were stored in.
         """
         self._may_write()
-        scope = self._scope(None, None)
+        scope = self._scope(**guard)
         if isinstance(episodes, Session):
             episodes = self._of_session(episodes)
         records = self._evidence(episodes, scope, "episodes")
@@ -257,8 +260,8 @@ class Procedures(ItemFacet):
                 f"procedure {memory} is immutable", hint="outcomes are counted, all else stays"
             )
 
-    def _get(self, memory: int) -> Procedure:
-        record = self._record(memory)
+    def _get(self, memory: int, scope: Scope = ANYBODY) -> Procedure:
+        record = self._record(memory, scope)
         return self._made([(record, self._payload(memory))])[0]
 
     def _made(self, found: Sequence[tuple[MemoryRecord, dict[str, Any]]]) -> list[Procedure]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Unpack
 
 from spector.arguments import check_text
-from spector.facets.base import Facet, ids_of
+from spector.facets.base import Facet, Guard, guarded, ids_of
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
@@ -70,8 +70,8 @@ class Statements(Facet):
                 failed = True
         return read_text(text, single_valued=single, statements=found, **about), failed
 
-    @verb
-    def learn(self, source: Memories) -> ReadReport:
+    @guarded
+    def learn(self, source: Memories, **guard: Unpack[Guard]) -> ReadReport:
         """Read memories now: keep the facts that they state and the names that they mention.
 
         One commit holds what one memory says. Facts belong to the user of their memory, and go
@@ -85,9 +85,9 @@ class Statements(Facet):
             UnknownRecordError: One does not exist. InvalidInputError: One is of a volatile tier.
         """
         self._may_write()
-        ids = ids_of(source, "source")
+        ids, scope = ids_of(source, "source"), self._scope(**guard)
         records = sorted(
-            (self._lasting(each) for each in ids), key=lambda each: (each.event_ms, each.id)
+            (self._lasting(each, scope) for each in ids), key=lambda each: (each.event_ms, each.id)
         )
         skipped: Counter[str] = Counter()
         with self._read() as reader:
@@ -115,7 +115,7 @@ class Statements(Facet):
         for record, reading in read:
             facts |= dict.fromkeys(self._keep(record, reading))
         with self._read() as reader:
-            made = self._made(reader, reader.facts(id=list(facts)), self._scope(None, None))
+            made = self._made(reader, reader.facts(id=list(facts)), self._scope())
         return ReadReport(
             ids=tuple(record.id for record, _ in read), facts=tuple(made),
             skipped=dict(skipped), fallbacks=fallbacks,

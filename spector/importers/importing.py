@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from spector.arguments import SCOPES, refuse_scopes
 from spector.clock import zone_named
-from spector.errors import ImportFormatError, InvalidInputError, SpectorError
+from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import format_named
 from spector.importers.entries import Broken, Found, LeftOut, Message, Options
 from spector.importers.keys import Keys
@@ -31,6 +32,11 @@ __all__ = ["NOT_KEPT", "ImportOptions", "Importing", "import_files"]
 #: tiers that end with the process
 NOT_KEPT: Final = frozenset({"working"})
 
+#: a note on a file; a message does not say whose it is
+_STRIPPED: Final = (
+    "users and agents that its messages name were left out; scopes_from_message=True takes them"
+)
+_APART: Final = "import messages of several users without a user, or each user's apart"
 #: messages that are stored together: a step of the progress
 STEP: Final = 64
 Change = Callable[[Message], Message]
@@ -50,6 +56,10 @@ class ImportOptions:
     Attributes:
         skip_bad: entries and files that cannot be read are listed, and the rest is stored.
         limit: messages per file at most.
+        user_id, agent_id, session_id: whose every message is. A file that says of one that it is
+            another user's or agent's is refused.
+        scopes_from_message: where these are None, messages are whose the file says. It decides
+            that otherwise for our own exports only, which are copies of a store.
         change: from the fields of each message to those that are stored.
     """
 
@@ -59,6 +69,10 @@ class ImportOptions:
     chunk_chars: int = 1200
     skip_bad: bool = False
     limit: int | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    scopes_from_message: bool = False
     change: Change | None = None
 
 
@@ -81,6 +95,7 @@ def import_files(
 
     Raises:
         ImportFormatError: the only file, or one that was named, cannot be read.
+        InvalidScopeError: a message is of another user or agent; nothing was stored.
     """
     importing = Importing([(str(each), Path(each)) for each in paths], ImportOptions(**options))
     importing.check(memory, dry_run=dry_run)
@@ -226,13 +241,13 @@ class Importing:
         tally = FileReport(unit.source.label) if report is None else report
         entries = dated(iter_entries(unit.source, unit.kind, options))
         try:
-            yield from islice(self._stored(entries, tally, unit), given.limit)
+            yield from islice(self._stored(entries, tally, unit, options.notes), given.limit)
         finally:
             tally.zoneless = options.zoneless
             tally.notes = list(options.notes)
 
     def _stored(
-        self, entries: Iterable[Any], tally: FileReport, unit: _Unit
+        self, entries: Iterable[Any], tally: FileReport, unit: _Unit, notes: list[str]
     ) -> Iterator[tuple[Found, Message]]:
         keys = Keys(unit.kind, unit.source)
         first: ImportFormatError | None = None
@@ -250,7 +265,17 @@ class Importing:
                 tally.left_out[entry.reason] += 1
                 continue
             key = keys.of(entry)
-            message = self._changed(entry.message)
+            try:
+                message, is_stripped = self._owned(entry.message, is_ours=unit.kind == "spector")
+            except InvalidScopeError as error:
+                said = f"{unit.source.label}, {entry.place}: {error.message}"
+                if not self.options.skip_bad or unit.kind == "spector":
+                    raise InvalidScopeError(said, hint=_APART) from None
+                tally.bad.append(said)
+                continue
+            if is_stripped and _STRIPPED not in notes:
+                notes.append(_STRIPPED)
+            message = self._changed(message)
             if unit.kind != "spector" and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
             elif message.get("tier") in NOT_KEPT:
@@ -266,6 +291,24 @@ class Importing:
                 raise first
             finally:
                 del first  # its traceback refers to this frame
+
+    def _owned(self, message: Message, *, is_ours: bool) -> tuple[Message, bool]:
+        """A message that is whose the import says, and whether the file said something else.
+
+        Args:
+            is_ours: it is a line of an export of ours.
+
+        Raises:
+            InvalidScopeError: it is of another user or agent than the import.
+        """
+        given = {name: getattr(self.options, name) for name in SCOPES}
+        refuse_scopes({**message, "session_id": None}, given, may_fill=True)
+        owned = {**message, **{name: value for name, value in given.items() if value is not None}}
+        if is_ours or self.options.scopes_from_message:
+            return owned, False
+        foreign = {each for each in ("user_id", "agent_id")
+                   if given[each] is None and message.get(each) is not None}
+        return {name: value for name, value in owned.items() if name not in foreign}, bool(foreign)
 
     def _changed(self, message: Message) -> Message:
         return message if self.options.change is None else self.options.change(message)
@@ -316,7 +359,7 @@ class Importing:
         return self.report
 
     def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        changed = self._changed(line)
+        changed = self._changed(self._owned(line, is_ours=True)[0])
         return None if changed.get("tier") in NOT_KEPT else changed
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone, tzinfo
 from typing import Any, Final
 
-from spector.arguments import parse_choice
+from spector.arguments import parse_choice, refuse_scopes
 from spector.chat import MESSAGE_KEYS, ChatMessage, as_message, chat_message, is_item, sent_at
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTextError
@@ -70,13 +70,14 @@ class Message:
 
 def message_of(
     item: Any, common: Mapping[str, Any], *, zone: tzinfo, data_source: str | None = None,
-    episode: Episode | None = None,
+    episode: Episode | None = None, names_scopes: bool = False,
 ) -> Message:
     """A message of a text or mapping; its own fields win over the common ones.
 
     Args:
         common: fields of ``remember`` that apply where the message has none.
         zone: where messages are written that do not say it.
+        names_scopes: it may say whose it is, where the common fields leave it open.
 
     Raises:
         InvalidInputError: naming what is wrong.
@@ -90,6 +91,7 @@ def message_of(
     elif isinstance(item, Mapping):
         with reading("the message"):
             own, found = _own_fields(item)
+        refuse_scopes(own, common, may_fill=names_scopes)
     else:
         raise InvalidTextError(
             f"expected a text or a message, got {type(item).__name__}",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from spector.arguments import parse_callback, parse_switch
+from spector.arguments import parse_callback, parse_switch, refuse_scopes_in
 from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
@@ -80,6 +80,8 @@ class Observing:
             )
         with reading("messages"):
             total = len(messages) if isinstance(messages, Sized) else None
+        names_scopes = parse_switch(how["scopes_from_message"], "scopes_from_message")
+        refuse_scopes_in(messages, common, may_fill=names_scopes)
         out: list[ObserveResult] = []
         batch: list[Any] = []
 
@@ -118,11 +120,12 @@ class Observing:
             raise InvalidInputError(
                 f"episode is {shown(episode)}", hint="write it like spector.Episode(goal=...)"
             )
+        names_scopes = parse_switch(how["scopes_from_message"], "scopes_from_message")
         parsed = [
             messages_of.message_of(
                 each, common,
                 zone=self._parts.config.zone if zone is None else zone_named(zone),
-                data_source=given.get("data_source"), episode=episode,
+                data_source=given.get("data_source"), episode=episode, names_scopes=names_scopes,
             )
             for each in items
         ]

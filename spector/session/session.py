@@ -153,8 +153,8 @@ class Session(Sole):
             InvalidScopeError: another user, agent or session was named.
         """
         self._use()
-        entry = self._sense(text_or_message)
         record = self._memory.remember(text_or_message, **self._own(fields))
+        entry = self._sense(text_or_message)
         tags = self.state.tags
         lasting = bool(self._registry.tools.lasting([record.id]))
         captured = tags.capture(record.importance) if lasting else ()
@@ -346,7 +346,7 @@ class Session(Sole):
             InvalidScopeError: other scopes were given.
         """
         out = dict(fields)
-        for name, value in self.state.key._asdict().items():
+        for name, value in {**self.state.key._asdict(), "scopes_from_message": False}.items():
             if out.setdefault(name, value) != value:
                 raise InvalidScopeError(
                     f"{name} is {shown(out[name])}, and the session's is {shown(value)}",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import parse_callback, parse_choice
+from spector.arguments import parse_callback, parse_choice, refuse_scopes, refuse_scopes_in
 from spector.errors import InvalidInputError, SpectorError
 from spector.language.statements import Opening, may_be_instruction, speaker_in
 from spector.layout import CERTAIN
@@ -32,6 +32,7 @@ from spector.write.drafts import (
     Work,
     append_batch,
     encode_batch,
+    is_own,
     make_draft,
     may_name,
     records_of,
@@ -76,14 +77,17 @@ class Writer:
         self._expect = expect
         self._note_writes = note_writes
 
-    def remember(self, item: Any, fields: Mapping[str, Any]) -> MemoryRecord:
+    def remember(
+        self, item: Any, fields: Mapping[str, Any], names_scopes: bool = False
+    ) -> MemoryRecord:
         """Store one text or message, with the fields of a memory as keywords."""
         refuse_unknown(fields, FIELDS, "remember")
-        return self.store([self.draft(item, fields)])[0]
+        return self.store([self.draft(item, fields, names_scopes=names_scopes)])[0]
 
     def remember_many(
         self, items: Iterable[str | Mapping[str, Any]], common: Mapping[str, Any],
         progress: Progress | None, known: Any = "replace", forgotten: Any = "store",
+        names_scopes: bool = False,
     ) -> MemoryList:
         """Store many, in batches of ``Config.batch_records``; each batch is one commit a store."""
         refuse_unknown(common, FIELDS, "remember_many")
@@ -97,6 +101,7 @@ class Writer:
             )
         with reading("items"):
             total = len(items) if isinstance(items, Sized) else None
+        refuse_scopes_in(items, common, may_fill=names_scopes, is_own=is_own)
         out = MemoryList()
         skipped: list[Skipped] = []
         batch: list[Draft] = []
@@ -119,7 +124,7 @@ class Writer:
                 if common.get("attachment") is None and (reason := wordless(item)):
                     skipped.append(Skipped(taken, reason))
                 else:
-                    draft = self._draft_with(item, common)
+                    draft = self._draft_with(item, common, names_scopes)
                     if draft.key is not None:
                         draft.known, draft.forgotten = known, forgotten
                     batch.append(draft)
@@ -145,10 +150,11 @@ class Writer:
             return [drafts]
         return self._settler.runs(drafts)
 
-    def _draft_with(self, item: Any, common: Mapping[str, Any]) -> Draft:
+    def _draft_with(self, item: Any, common: Mapping[str, Any], names_scopes: bool) -> Draft:
         """The draft of one of many; ``common`` fields apply where it has none of its own."""
         if type(item) is not dict and not isinstance(item, Mapping):
-            return self.draft(item, common)
+            return self.draft(item, common, names_scopes=names_scopes)
+        refuse_scopes(item, common, may_fill=names_scopes or is_own(item))
         if common:
             with reading("items"):
                 item = {**common, **item}
@@ -156,17 +162,19 @@ class Writer:
 
     def draft(
         self, item: Any, given: Mapping[str, Any], *, names_aliases: bool = False,
-        is_attached: bool = False,
+        is_attached: bool = False, names_scopes: bool = True,
     ) -> Draft:
         """The draft of a text or message, for a tier that there is.
 
         Args:
             names_aliases: ``metadata["aliases"]`` name it, whatever its role and source.
             is_attached: it has an attachment already.
+            names_scopes: a message may say whose it is, where ``given`` leaves it open.
         """
         draft = make_draft(
             item, given, config=self._parts.config, dim=self._parts.dim,
-            may_name=None if names_aliases else may_name, is_attached=is_attached)
+            may_name=None if names_aliases else may_name, is_attached=is_attached,
+            names_scopes=names_scopes)
         tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
         return draft.in_tier(tier.name, lasts=not tier.volatile)
 

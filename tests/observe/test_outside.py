@@ -57,7 +57,8 @@ def test_the_log_has_each_message_and_each_question_to_a_model(tmp_path: Path) -
     with spector.open(":memory:", llm=Nonsense(), ops_log=log) as memory:
         memory.gate("I live in Lima.")
         memory.observe_many(
-            [{"content": "I live in Quito.", "user_id": "ada"}, "I own a canoe."], user_id="bora"
+            [{"content": "I live in Quito.", "user_id": "ada"},
+             {"content": "I own a canoe.", "user_id": "bora"}], scopes_from_message=True,
         )
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [line["op"] for line in lines] == [

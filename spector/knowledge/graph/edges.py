@@ -9,7 +9,7 @@ from spector.clock import from_ms
 from spector.knowledge.graph.registry import Registry
 from spector.knowledge.reader import KnowledgeReader
 from spector.records import Edge, RelationKind
-from spector.store.catalog import Row, split_reserved_tags
+from spector.store.catalog import ANYBODY, Row, Scope, split_reserved_tags
 
 __all__ = ["StoreEdges"]
 
@@ -31,17 +31,20 @@ class StoreEdges:
         known: rows that need not be looked up.
         into: finds the record links that lead to memories; without it only those that memories
             hold themselves are seen.
+        scope: that no edge leads out of.
     """
 
     def __init__(
         self, reader: KnowledgeReader, rows_of: Callable[[Collection[int]], Mapping[int, Row]],
         direction: str, kinds: Iterable[str] | None, known: Mapping[int, Row] | None = None,
         into: Callable[[Collection[int]], list[tuple[int, int, str]]] | None = None,
+        scope: Scope = ANYBODY,
     ) -> None:
         self._reader = reader
         self._rows = rows_of
         self._known = known or {}
         self._into = into
+        self._scope = scope
         registry, self._symmetric = _registry(tuple(reader.kinds()))
         self._ways = registry.names(kinds)
         self._direction = direction
@@ -56,7 +59,11 @@ class StoreEdges:
                 out.setdefault(edge.source, []).append((edge.target, edge))
             if edge.target in ids and way in ("in", "both"):
                 out.setdefault(edge.target, []).append((edge.source, edge))
-        return out
+        if self._scope.is_open:
+            return out
+        rows = self._rows({other for ends in out.values() for other, _ in ends})
+        within = {each for each, row in rows.items() if self._scope.holds(row)}
+        return {each: [end for end in ends if end[0] in within] for each, ends in out.items()}
 
     def _way(self, kind: str) -> str:
         """Which ends an edge of a kind leaves: an inverse name walks against its direction."""

@@ -13,7 +13,7 @@ from spector.write.drafts.encode import (
 )
 from spector.write.drafts.ends import ENDING, ends_in, without_end
 from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
-from spector.write.drafts.texts import wordless
+from spector.write.drafts.texts import is_own, wordless
 from spector.write.drafts.work import (
     ClaimIds,
     KeyStore,
@@ -40,6 +40,7 @@ __all__ = [
     "bloom_of",
     "encode_batch",
     "ends_in",
+    "is_own",
     "make_draft",
     "may_name",
     "path_of_draft",

@@ -25,6 +25,7 @@ from spector.arguments import (
     parse_switch,
     parse_tags,
     parse_vector,
+    refuse_scopes,
 )
 from spector.chat import ToolCalls, as_message
 from spector.clock import to_ms
@@ -36,7 +37,7 @@ from spector.messages import reading
 from spector.records import NOT_GIVEN, Attached, Decision
 from spector.store.catalog import link_tags
 from spector.write.drafts.ends import ENDS, check_end, check_key, check_wordless, not_kept
-from spector.write.drafts.texts import text_of
+from spector.write.drafts.texts import is_own, text_of
 
 __all__ = ["Draft", "make_draft", "may_name", "with_aliases"]
 
@@ -162,6 +163,7 @@ class Draft:
 def make_draft(
     item: str | Mapping[str, Any], given: Mapping[str, Any], *, config: Config, dim: int,
     may_name: Callable[[str | None, str | None], bool] | None = None, is_attached: bool = False,
+    names_scopes: bool = True,
 ) -> Draft:
     """A draft from a text or message and keyword arguments; the keywords win over the message.
 
@@ -169,6 +171,8 @@ def make_draft(
         may_name: whether ``metadata["aliases"]`` of a role and source name the memory, as the field
             ``aliases`` does; None for always.
         is_attached: the memory has an attachment, so that it may have no text.
+        names_scopes: a message may say whose it is, where the keywords leave it open. An item of
+            fields of ``remember`` always may: the caller made it.
 
     Raises:
         InvalidInputError: (a subclass of it) naming the field and the next step.
@@ -185,6 +189,7 @@ def make_draft(
     elif type(item) is dict or isinstance(item, Mapping):
         with reading("the message"):
             text, fields = text_of(item, zone=config.zone, is_attached=is_attached)
+        refuse_scopes(fields, given, may_fill=names_scopes or is_own(item))
         if given:
             fields.update((name, value) for name, value in given.items() if value is not None)
     else:

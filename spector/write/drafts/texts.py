@@ -11,13 +11,19 @@ from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import hint_for_argument, reading, shown
 from spector.write.drafts.fields import FIELDS
 
-__all__ = ["text_of", "wordless"]
+__all__ = ["is_own", "text_of", "wordless"]
 
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
+_OWN = _KNOWN - {"content"}
 #: one of these shows that an item is a message of a chat model
 _CHAT_KEYS = frozenset(
     ("role", "type", "parts", "tool_calls", "function_call", "content", "lc")
 )
+
+
+def is_own(item: Mapping[str, Any]) -> bool:
+    """Whether a dictionary has fields of ``remember`` alone: a caller made it, and no client."""
+    return item.keys() <= _OWN
 
 
 def text_of(

@@ -6,13 +6,14 @@ read, what the commit holds. Embedding comes before, with no lock held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spector.knowledge import Changes, KnowledgeReader, New, layer_of
 from spector.process import LayerCallbacks, managed
 from spector.records import MemoryRecord
+from spector.store.catalog import ANYBODY, Scope
 from spector.store.core import Transaction
 from spector.write.changing import Change, Changer
 from spector.write.context import WriteContext
@@ -95,6 +96,8 @@ class KnowledgeWriter:
         *,
         also: Callable[[Transaction], None] | None = None,
         counts: bool = True,
+        scope: Scope = ANYBODY,
+        named: Iterable[int] = (),
     ) -> Committed:
         """Commit what ``decide`` decides; nothing is written when that is nothing.
 
@@ -104,6 +107,10 @@ class KnowledgeWriter:
             strengthen: changes of the mutable half of memories, in the same commit.
             also: called with the transaction before the commit.
             counts: whether it counts as a write.
+            scope: that memories must be of that are ``named``.
+
+        Raises:
+            UnknownRecordError: one of those is outside of the scope.
         """
         drafts = [self._draft(each) for each in prepared]
         tiers = [self._parts.router[draft.tier] for draft in drafts]
@@ -114,6 +121,8 @@ class KnowledgeWriter:
         store = self._parts.router.durable_store()
         with store.exclusive():
             now_ms = self._parts.clock.now_ms()
+            for each in () if scope.is_open else named:
+                self._parts.finder.find(each, scope)
             with store.catalog.latest() as db:
                 changes = decide(KnowledgeReader(db, store.catalog.path), now_ms)
             if not changes and not strengthen:

@@ -88,7 +88,7 @@ def _store(
 ) -> None:
     def observe(messages: list[dict[str, Any]]) -> None:
         assert tally is not None
-        tally.add(memory.observe_many(messages))
+        tally.add(memory.observe_many(messages, scopes_from_message=True))
 
     with (
         open_store(

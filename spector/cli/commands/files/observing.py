@@ -98,7 +98,9 @@ def _observe(
     tally: Tally,
 ) -> list[str]:
     messages = [observable(each) for each in messages]
-    results = memory.observe_many(messages, timezone=args.timezone, dry_run=args.dry_run)
+    results = memory.observe_many(
+        messages, timezone=args.timezone, dry_run=args.dry_run, scopes_from_message=True
+    )
     tally.add(results)
     if args.explain:
         for message, result in zip(messages, results, strict=True):

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spector.cli.options import chosen_embedder, open_store, positive_int, scopes
+from spector.cli.options import chosen_embedder, open_store, positive_int
 from spector.cli.output import Console
 from spector.cli.streams import input_blocks
 from spector.errors import InvalidInputError
@@ -47,6 +47,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=positive_int, metavar="N", help="store at most N messages per file"
     )
+    parser.add_argument(
+        "--scopes-from-message", action="store_true",
+        help="store each message for the user and agent that the file names",
+    )
 
 
 def refuse_working(args: argparse.Namespace, *, observes: bool = False) -> None:
@@ -72,6 +76,8 @@ def importing_of(args: argparse.Namespace, stack: contextlib.ExitStack) -> Impor
     return Importing(named, ImportOptions(
         format=args.format, timezone=args.timezone, assume_utc=args.assume_utc,
         skip_bad=args.skip_bad, limit=args.limit, change=partial(_changed, args),
+        user_id=args.user_id, agent_id=args.agent_id, session_id=args.session_id,
+        scopes_from_message=args.scopes_from_message,
     ))
 
 
@@ -84,7 +90,7 @@ def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any
     for name in ("tier", "source"):
         if getattr(args, name):
             message[name] = getattr(args, name)
-    return {**message, **scopes(args)}
+    return message
 
 
 def _readable(name: str, stack: contextlib.ExitStack) -> Path:

@@ -31,6 +31,11 @@ class Scope:
         """True when every memory is in it."""
         return self is ANYBODY or self == ANYBODY
 
+    @property
+    def labels(self) -> tuple[str | None, str | None, str | None]:
+        """User, agent and session."""
+        return self.user_id, self.agent_id, self.session_id
+
     def holds(self, memory: Row | MemoryRecord) -> bool:
         """Whether a memory has exactly the labels that are given."""
         return all(
