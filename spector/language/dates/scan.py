@@ -45,6 +45,11 @@ class DateExpression:
     iso: str
     yearly: bool = False
 
+    @property
+    def starts(self) -> date:
+        """The first day that it names: the Friday of "by Friday"."""
+        return self.period.first or self.period.until or self.period.last or date.min
+
 
 def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[DateExpression]:
     """The dates that a text names, in its order, none inside another.
