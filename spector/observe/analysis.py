@@ -56,6 +56,8 @@ _CATEGORIES: Final = {
     "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
     "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
 }  # fmt: skip
+#: characters of a message that are read; what stands behind them is kept as it is
+_MOST_READ: Final = 65_536
 #: entities that a message has beside those that it names
 _OF_EPISODE: Final = 2
 #: filters that stop texts that name no one to the next message
@@ -173,27 +175,28 @@ class Analyst:
     ) -> None:
         """Class, feeling, names and density of the whole message."""
         message, config = out.message, self._config
-        reading = self._read(out, message.text, (), single_valued, statements)[0]
+        text = message.text[:_MOST_READ]
+        reading = self._read(out, text, (), single_valued, statements)[0]
         named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
-        found: Classified = classify(message.text, entities=len(named))
+        found: Classified = classify(text, entities=len(named))
         out.class_confidence = found.confidence
         if not out.quarantined:
             out.kind = found.kind
         out.entities = tuple(
             entity_uri(name, kind) for name, kind in list(reading.mentions)[: config.max_entities]
         )
-        out.category = self._category(found.kind, message.text, out.event_ms, reading)
-        out.emotion = emotion_in(message.text, exclamation=config.exclamation)
-        out.alarm, out.is_hedged = alarm_of(message.text), is_hedged(message.text)
+        out.category = self._category(found.kind, text, out.event_ms, reading)
+        out.emotion = emotion_in(text, exclamation=config.exclamation)
+        out.alarm, out.is_hedged = alarm_of(text), is_hedged(text)
         counted = density_of(
-            message.text, entities=len(named), statements=len(reading.facts),
+            text, entities=len(named), statements=len(reading.facts),
             question_words=config.question_words,
         )
         extra = _OF_EPISODE if message.episode is not None else 0
         out.density = Density(
             counted.entities, counted.facts + extra, counted.temporal, counted.corrections
         )
-        out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(message.text)
+        out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(text)
         is_thin = out.density.score < config.min_density
         if is_thin and not (out.is_asked or out.quarantined):
             out.filter = "density"
@@ -214,6 +217,9 @@ class Analyst:
         made: list[Unit] = []
         for start, end in spans:
             part = message.text[start:end]
+            if start >= _MOST_READ:
+                made.append(self._unit(out, _whole(part), single_valued, ()))
+                continue
             formed = form(
                 part, referents=known, now_ms=out.event_ms, timezone=message.zone,
                 annotate=config.annotate, reference_precision=config.reference_precision,
