@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Final
 
-from spector.clock import from_ms
-from spector.language.dates import DateExpression, dates_in, reads_turkish
+from spector.clock import from_ms, local_of_ms
+from spector.language.dates import DateExpression, Moment, dates_in, moments_in, reads_turkish
 from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
@@ -80,11 +80,13 @@ def form(
     today = local_day(now_ms, timezone)
     turkish = reads_turkish(text)
     dates = tuple(dates_in(text, today, turkish=turkish))
+    moments = tuple(moments_in(text, local_of_ms(now_ms, timezone), turkish=turkish))
     references = referents.references(
         text, turkish=turkish, least=reference_precision, speaker=speaker
     )
     return assembled(
-        text, units_of(text, dates, turkish=turkish), dates=dates, references=references,
+        text, units_of(text, dates, turkish=turkish), dates=dates, moments=moments,
+        references=references,
         now_ms=now_ms, timezone=timezone, annotate=annotate,
     )  # fmt: skip
 
@@ -94,6 +96,7 @@ def assembled(
     units: Sequence[Unit],
     *,
     dates: Sequence[DateExpression],
+    moments: Sequence[Moment],
     references: Sequence[Reference],
     now_ms: int,
     timezone: tzinfo,
@@ -108,6 +111,9 @@ def assembled(
         meant = tuple(each for each in references if unit.start <= each.start < unit.end)
         carried = opening.get(unit)
         shown = _insertions(text, unit, inside, meant, carried) if annotate else []
+        if annotate:
+            shown += [Insertion(each.end - unit.start, each.iso, "date") for each in moments
+                      if unit.start <= each.start and each.end <= unit.end]
         said = text[unit.start : unit.end]
         whole, notes = annotated(said, shown)
         named = (*inside, *([carried] if carried is not None else ()))
