@@ -39,8 +39,8 @@ _NOT_PAST: Final = frozenset(
 
 #: what a plan was given another day by, and what stands before that day
 SHIFTS: Final = (
-    "moved postponed pushed rescheduled delayed shifted bumped changed deferred brought put extended"
-    " adjourned"
+    "moved postponed pushed rescheduled delayed shifted bumped changed deferred brought put"
+    " extended adjourned"
 ).split()
 _SHIFT: Final = re.compile(
     rf"\b(?:{'|'.join(SHIFTS)})\b"
