@@ -81,8 +81,6 @@ class ObserveConfig(Section):
     rewrite: bool = False
     #: keep the words as they were where ``rewrite`` changed them
     keep_raw: bool = True
-    #: days until the end of a plan that names no date
-    foresight_days: Positive = 7
     #: how importance is found: "channels" (novelty, arousal, reward, attention), or "ucma" (source,
     #: keywords, length)
     importance: Literal["channels", "ucma"] = "channels"

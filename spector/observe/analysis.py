@@ -25,7 +25,6 @@ from spector.language.observing import (
     filter_of,
     is_hedged,
     kind_of_filter,
-    parts_of,
 )
 from spector.language.tables import in_languages
 from spector.language.words import plain
@@ -57,9 +56,10 @@ _CATEGORIES: Final = {
     "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
     "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
 }  # fmt: skip
+#: characters of a message that are read; what stands behind them is kept as it is
+_MOST_READ: Final = 65_536
 #: entities that a message has beside those that it names
 _OF_EPISODE: Final = 2
-_SEVERAL: Final = 2
 #: filters that stop texts that name no one to the next message
 _SILENT: Final = frozenset(
     ("length", "system_content", "prompt_injection", "xml_block", "code", "echo")
@@ -175,27 +175,28 @@ class Analyst:
     ) -> None:
         """Class, feeling, names and density of the whole message."""
         message, config = out.message, self._config
-        reading = self._read(out, message.text, (), single_valued, statements)[0]
+        text = message.text[:_MOST_READ]
+        reading = self._read(out, text, (), single_valued, statements)[0]
         named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
-        found: Classified = classify(message.text, entities=len(named))
+        found: Classified = classify(text, entities=len(named))
         out.class_confidence = found.confidence
         if not out.quarantined:
             out.kind = found.kind
         out.entities = tuple(
             entity_uri(name, kind) for name, kind in list(reading.mentions)[: config.max_entities]
         )
-        out.category = self._category(found.kind, message.text, out.event_ms, reading)
-        out.emotion = emotion_in(message.text, exclamation=config.exclamation)
-        out.alarm, out.is_hedged = alarm_of(message.text), is_hedged(message.text)
+        out.category = self._category(found.kind, text, out.event_ms, reading)
+        out.emotion = emotion_in(text, exclamation=config.exclamation)
+        out.alarm, out.is_hedged = alarm_of(text), is_hedged(text)
         counted = density_of(
-            message.text, entities=len(named), statements=len(reading.facts),
+            text, entities=len(named), statements=len(reading.facts),
             question_words=config.question_words,
         )
         extra = _OF_EPISODE if message.episode is not None else 0
         out.density = Density(
             counted.entities, counted.facts + extra, counted.temporal, counted.corrections
         )
-        out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(message.text)
+        out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(text)
         is_thin = out.density.score < config.min_density
         if is_thin and not (out.is_asked or out.quarantined):
             out.filter = "density"
@@ -216,10 +217,13 @@ class Analyst:
         made: list[Unit] = []
         for start, end in spans:
             part = message.text[start:end]
+            if start >= _MOST_READ:
+                made.append(self._unit(out, _whole(part), single_valued, ()))
+                continue
             formed = form(
                 part, referents=known, now_ms=out.event_ms, timezone=message.zone,
                 annotate=config.annotate, reference_precision=config.reference_precision,
-                foresight_days=config.foresight_days, speaker=message.speaker,
+                speaker=message.speaker,
             )
             own = statements if len(spans) == 1 else None
             made += [self._unit(out, each, single_valued, own) for each in formed]
@@ -265,14 +269,12 @@ class Analyst:
             rules = form(
                 part, referents=known, now_ms=out.event_ms, timezone=message.zone,
                 annotate=config.annotate, reference_precision=config.reference_precision,
-                foresight_days=config.foresight_days, speaker=message.speaker,
+                speaker=message.speaker,
             )
             whole = rules[0] if len(rules) == 1 else _whole(part)
             if found.notes and not found.spans and config.annotate:
                 whole = replace(whole, text=found.text, notes=found.notes)
-            until = found.valid_until_ms
-            if until is not None and until > out.event_ms:
-                whole = replace(whole, plan=found.plan, valid_until_ms=until)
+            whole = replace(whole, plan=found.plan or whole.plan)
             unit = self._unit(out, whole, single_valued, None)
             self.name([out])  # the rules and the head first, the model's names beside them
             mentions = dict(unit.reading.mentions)
@@ -301,39 +303,23 @@ class Analyst:
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
             text, raw = self._rewritten(out, formed)
-        until = formed.valid_until_ms
-        if until is not None and (_states_now(reading) or not self._is_all_plan(formed, message)):
-            until = None
         given = message.fields.get("category")
         category = self._category(out.kind, formed.said, out.event_ms, reading)
-        if formed.plan:
+        if formed.plan and out.kind != "rule":
             category = Category.PLAN
         unit = Unit(
             text=text, said=formed.said, raw=raw if self._config.keep_raw else None,
             notes=formed.notes if raw is None else (), references=formed.references,
-            valid_until_ms=until, category=category if given is None else given, reading=reading,
+            category=category if given is None else given, reading=reading,
             incoming=Incoming(
                 text=text, said=formed.said,
                 statements=tuple(each.statement for each in reading.facts),
                 speaker=speaker_key(message), data_source=message.data_source,
                 confidence=out.confidence, event_ms=out.event_ms,
-                valid_until_ms=until,
             ),
         )  # fmt: skip
         out.unnamed.append((unit, read))
         return unit
-
-    def _is_all_plan(self, formed: Formed, message: Message) -> bool:
-        """Whether each sentence of a plan that says something is one: what else it says does not
-        end with it."""
-        said = [part for part in parts_of(formed.said) if part.said]
-        if not formed.plan or len(said) < _SEVERAL:
-            return True
-        return all(
-            each.plan for part in said for each in form(
-                part.text, referents=Referents(), now_ms=0, timezone=message.zone, annotate=False,
-            )
-        )
 
     def _rewritten(self, out: Analysis, formed: Formed) -> tuple[str, str | None]:
         """The words in the third person and the words before, or the words as they were said."""
@@ -386,14 +372,6 @@ class Analyst:
         return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
 
 
-def _states_now(reading: Reading) -> bool:
-    """Whether a text states what is so now, which does not end with a plan beside it."""
-    return any(
-        each.statement.modality == "asserted" and each.statement.tense == "present"
-        for each in reading.facts
-    )
-
-
 def _whole(text: str) -> Formed:
     """A text as it is."""
-    return Formed(text, text, (), (), 0, len(text), False, None)
+    return Formed(text, text, (), (), 0, len(text), False)

@@ -381,7 +381,7 @@ def observed_of(job: Job, decision: Decision, done: Done) -> dict[str, Any]:
         "attention": weight.attention, "boost": weight.boost, "decision": decision.action,
         "likeness": decision.likeness, "nearest_id": decision.nearest,
         "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
-        "foresight_until_ms": unit.valid_until_ms, "reply": analysis.is_reply,
+        "reply": analysis.is_reply,
     }  # fmt: skip
     return observed
 

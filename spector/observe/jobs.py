@@ -9,7 +9,6 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading
@@ -41,7 +40,6 @@ class Unit:
     raw: str | None = None
     notes: tuple[Note, ...] = ()
     references: tuple[Reference, ...] = ()
-    valid_until_ms: int | None = None
     category: Category = Category.OTHER
     reading: Reading
     incoming: Incoming
@@ -140,8 +138,6 @@ def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict
     }  # fmt: skip
     if message.role is not None:
         fields["role"] = message.role
-    if unit.valid_until_ms is not None and "valid_until" not in fields:
-        fields["valid_until"] = from_ms(unit.valid_until_ms)
     return unit.text, fields
 
 

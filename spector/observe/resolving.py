@@ -59,8 +59,7 @@ def days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozen
     """The days that a message names, as notes have them."""
     formed = in_languages(config.language, lambda: form(
         message.text, referents=Referents(), now_ms=event_ms, timezone=message.zone,
-        annotate=True, reference_precision=config.reference_precision,
-        foresight_days=config.foresight_days, speaker=message.speaker,
+        annotate=True, reference_precision=config.reference_precision, speaker=message.speaker,
     ))  # fmt: skip
     notes = (note for each in formed for note in each.notes)
     return frozenset(str(note.value) for note in notes if note.kind == "date")

@@ -45,7 +45,8 @@ def read_cue(
         ends_ms = span[0]
     elif may_be_now and asks_when(text):
         ends_ms = MIN_MS
-    return Reading(found, topic, is_of_now, span, _id_in(text), ends_ms)
+    window = hull(time.spans) if time is not None and found is Kind.FACT else None
+    return Reading(found, topic, is_of_now, span, _id_in(text), ends_ms, zone, window)
 
 
 def _id_in(text: str) -> int | None:

@@ -61,6 +61,7 @@ from spector.recall.options import (
     zone_of,
 )
 from spector.recall.reading import default_k, read_cue, topic_in
+from spector.recall.windows import lying_in
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
 from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
 from spector.search.evidence import Probes
@@ -323,6 +324,12 @@ class Recaller:
         Args:
             usual: the request without its mode, which fills up too few hits by likeness.
         """
+        if request.reading.window is not None:
+            deep = replace(
+                request, k=min(max(DEPTH * request.k, CROWD), self._config.max_k),
+                reading=replace(request.reading, window=None),
+            )
+            return lying_in(self._hits_of(deep, kind, usual), request)
         if request.seed is not None:
             self._finder.get_within(request.seed, request.selection.scope)
         preferred = only_preferred(request)

@@ -33,7 +33,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "question_words": 6, "max_emoji": 3,
         "min_density": 2, "max_entities": 8, "entity_by": "frame", "max_rewritten_chars": 500,
         "annotate": True, "reference_precision": 0.75, "hide_at": 0.97, "order_at": 0.4,
-        "rewrite": False, "keep_raw": True, "foresight_days": 7, "importance": "channels",
+        "rewrite": False, "keep_raw": True, "importance": "channels",
         "weights": (0.25, 0.30, 0.25, 0.20), "boost_range": (0.7, 1.3), "min_importance": 0.2,
         "create_below": 0.70, "update_from": 0.75, "reinforce_above": 0.92,
         "gap_importance": 0.6, "contradiction_likeness": 0.45, "gate_neighbours": 5,

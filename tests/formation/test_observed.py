@@ -1,19 +1,19 @@
 """What observing keeps of a message: the words as they were said, and notes beside them.
 
-Damage without it: a record that shows notes as words, a statement about no one, a plan that never
+Damage without it: a record that shows notes as words, a statement about no one, a plan that
 ends. Guard: messages observed as a caller would, read back through every door.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import spector
-from spector import Category, Config, Memory
+from spector import Config, Memory
 from spector.clock import ManualClock
 from tests.fakes import FakeEmbedder
 
@@ -57,27 +57,12 @@ def test_a_name_of_the_message_before_is_meant_in_its_session_only(memory: Memor
     assert other.text == "He is flying to Porto tomorrow [2026-11-26]."
 
 
-@pytest.mark.parametrize(
-    ("message", "end"),
-    [
-        ("Yarın Kars'a gideceğim", datetime(2026, 11, 27, tzinfo=UTC)),
-        ("I will learn Rust", NOON + timedelta(days=7)),
-    ],
-)
-def test_a_plan_ends(memory: Memory, message: str, end: datetime) -> None:
-    (record,) = memory.observe(message).records
-    assert record.category is Category.PLAN
-    assert record.valid_until == end
-    assert record.temporal_type == "time_bounded"
-
-
 def test_tomorrow_is_that_of_the_calls_zone(memory: Memory) -> None:
     late = datetime(2026, 11, 25, 21, 30, tzinfo=UTC)
     (here,) = memory.observe(
         "I will call Ada tomorrow", event_time=late, timezone="Europe/Istanbul"
     ).records
     assert here.text == "I will call Ada tomorrow [2026-11-27]"
-    assert here.valid_until == datetime(2026, 11, 27, 21, tzinfo=UTC)
     (there,) = memory.observe("I will call Bob tomorrow", event_time=late).records
     assert there.text == "I will call Bob tomorrow [2026-11-26]"
     own = datetime(2026, 11, 25, 23, 30, tzinfo=UTC).astimezone(
@@ -114,7 +99,6 @@ def test_without_annotation_the_text_is_what_was_said(tmp_path: Path) -> None:
         (record,) = memory.observe("I will call Ada tomorrow").records
         assert record.text == record.said == "I will call Ada tomorrow"
         assert record.notes == ()
-        assert record.valid_until == datetime(2026, 11, 27, tzinfo=UTC)
 
 
 def test_a_preset_may_change_the_words(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -80,21 +80,3 @@ def day_of(text: str, at: datetime, zone: str) -> str:
 )
 def test_yesterday_is_that_of_the_place(zone: str, at: datetime, day: str) -> None:
     assert day_of("Ada called yesterday", at, zone) == day
-
-
-@pytest.mark.parametrize(
-    ("zone", "at", "hours"),
-    [
-        ("Europe/Berlin", datetime(2026, 3, 28, 12, tzinfo=UTC), 34),  # a day of 23 hours
-        ("Europe/Berlin", datetime(2026, 10, 24, 12, tzinfo=UTC), 35),  # a day of 25 hours
-        ("Europe/Istanbul", datetime(2026, 3, 28, 12, tzinfo=UTC), 33),  # no summer time
-    ],
-)
-def test_a_plan_ends_with_the_day_even_when_clocks_change(
-    zone: str, at: datetime, hours: int
-) -> None:
-    (one,) = form("I will call tomorrow", referents=Referents(),
-                  now_ms=int(at.timestamp() * 1000), timezone=zone_named(zone))  # fmt: skip
-    assert one.valid_until_ms is not None
-    end = datetime.fromtimestamp(one.valid_until_ms / 1000, UTC)
-    assert end - at == timedelta(hours=hours)

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+import spector
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Incoming, candidate_of, decide, statements_in
 from spector.records import Decision, MemoryRecord
+from tests.fakes import FakeEmbedder
 
 DAY_MS = 86_400_000
 START_MS = 1_790_000_000_000
@@ -246,3 +248,27 @@ def test_a_decision_says_what_it_did() -> None:
     found = verdict("I live in Paris.", "I live in Berlin.", days=5)
     assert str(found) == "supersede of 1 by rule 'value' with confidence 0.97 at likeness 0.70"
     assert found.to_dict()["superseded"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("now", "past"),
+    [
+        ("I live in Leeds.", "I moved to Oslo in 2012."),
+        ("I live in Leeds.", "Decades ago we moved to Oslo."),
+        ("I live in Leeds.", "I moved to Oslo when I was nine."),
+        ("I am a welder.", "I became a florist in 1997."),
+    ],
+)
+def test_a_change_of_long_ago_hides_nothing_of_now(now: str, past: str) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        first = memory.observe(now, event_time="2026-03-01").records[0]
+        result = memory.observe(past, event_time="2026-03-02")
+        assert result.units[0].superseded == ()
+        assert not memory.get(first.id).superseded
+
+
+def test_a_change_of_late_replaces_what_was_so_before_it() -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        first = memory.observe("I live in Leeds.", event_time="2026-03-01").records[0]
+        memory.observe("I moved to Oslo last week.", event_time="2026-04-20")
+        assert memory.get(first.id).superseded

@@ -1,31 +1,65 @@
-"""Ends of superseded memories cost other recalls nothing, and no window is overlooked for that.
+"""A cue that names a time is answered with what lies in it, or with nothing and the reason.
 
-Mechanism: a store whose only validity windows are ends of superseded memories is recalled without
-asking the catalog for windows. Damage: an expired memory, or one that is yet to hold, is recalled.
+Mechanism: hits are those of the time, by when they happened or by a day that they name. Damage
+without it: "what did I do yesterday?" is answered with ten memories of last year.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime
 
-from spector import Memory
-from spector.store.catalog.queries.supersession import has_windows
-from tests.api.helpers import ids
-from tests.conftest import NOW
+import pytest
+
+import spector
+from spector import ManualClock, Memory
+from tests.fakes import FakeEmbedder
 
 
-def test_only_windows_that_no_flag_tells_of_are_asked_for(memory: Memory) -> None:
-    catalog = memory._parts.store.catalog
-    old = memory.remember("lives in Bonn", event_time="2026-03-01")
-    new = memory.remember("lives in Rome", event_time="2026-06-01", supersedes=old)
-    assert catalog.has_validity()
-    assert not has_windows(catalog)
-    assert ids(memory.recall("lives")) == [new.id]
-    soon = memory.remember("lives in Oslo", valid_from=NOW + timedelta(days=1))
-    assert has_windows(catalog)
-    assert ids(memory.recall("lives")) == [new.id]
-    memory.forget(soon.id)
-    memory.remember("lives in Kiel", event_time="2026-01-01", valid_until="2026-02-01")
-    assert has_windows(catalog)
-    assert ids(memory.recall("lives")) == [new.id]
-    assert set(ids(memory.recall("lives", as_of="2026-03-02"))) == {old.id}
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    clock = ManualClock(datetime(2026, 6, 1, 9, tzinfo=UTC))  # a Monday
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32), clock=clock) as made:
+        made.observe("I had dumplings with Irma.")
+        clock.advance(days=3)
+        made.observe("I went to the planetarium yesterday.")
+        made.observe("My ferry to Hvar is on 20 July.")
+        clock.advance(days=6)
+        made.observe("The vet is next Tuesday.")
+        clock.advance(days=1)
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("cue", "words"),
+    [
+        ("What did I do on 1 June?", ["dumplings"]),
+        ("Where did I go eight days ago?", ["planetarium"]),
+        ("What happens in July?", ["ferry"]),
+        ("What is on Tuesday?", ["vet"]),
+        ("What did I tell you yesterday?", ["vet"]),
+        ("What did I do last week?", ["dumplings", "planetarium", "ferry"]),
+    ],
+)
+def test_what_lies_in_the_time_of_the_cue_is_returned(
+    memory: Memory, cue: str, words: list[str]
+) -> None:
+    texts = [hit.text for hit in memory.recall(cue)]
+    assert len(texts) == len(words)
+    assert all(any(word in text for text in texts) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("cue", "time"),
+    [
+        ("What did I do in April?", "2026-04-01 to 2026-04-30"),
+        ("What did I do three days ago?", "2026-06-08"), ("What is on tomorrow?", "2026-06-12"),
+    ],
+)
+def test_where_nothing_lies_in_it_the_answer_is_empty_and_says_so(
+    memory: Memory, cue: str, time: str
+) -> None:
+    hits = memory.recall(cue)
+    assert (list(hits), hits.abstained) == ([], True)
+    assert time in hits.reason
+    assert time in memory.context(cue).reason

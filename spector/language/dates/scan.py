@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from spector.language.dates.english import english_date, english_places
+from spector.language.dates.english import DAYS, english_date, english_places
 from spector.language.dates.period import Meaning, Period
 from spector.language.dates.reader import Reader, read
 from spector.language.dates.tense import Tense, tense_of
@@ -18,6 +18,10 @@ __all__ = ["DateExpression", "dates_in", "iso_of"]
 #: longer texts are read up to here; no message of a conversation is longer
 _MOST_CHARS: Final = 20_000
 _MOST: Final = 64
+_OPENERS: Final = frozenset(".!?:;\"'([*-")
+#: what stands before a name, and before a day or a month
+_NAMING: Final = frozenset("called named titled".split())
+_AT: Final = frozenset("on in by since until till from next last this of and".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,11 @@ class DateExpression:
     iso: str
     yearly: bool = False
 
+    @property
+    def starts(self) -> date:
+        """The first day that it names: the Friday of "by Friday"."""
+        return self.period.first or self.period.until or self.period.last or date.min
+
 
 def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[DateExpression]:
     """The dates that a text names, in its order, none inside another.
@@ -62,7 +71,7 @@ def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[Dat
     done = 0
     for at in (turkish_places if turkish else english_places)(reader):
         made = rule(reader, at) if at >= done else None
-        if made is None:
+        if made is None or (not turkish and _is_name(reader, at, made[1])):
             continue
         meaning, end = made
         expression = _expression(reader, text, at, end, meaning.resolved(today), turkish=turkish)
@@ -74,6 +83,22 @@ def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[Dat
     return found
 
 
+def _is_name(r: Reader, begin: int, end: int) -> bool:
+    """Whether words of a date are a name or part of one: monday.com, the Sunday Times."""
+    first, behind = r.word(begin), r.word(end)
+    if r.text(end) in (".", "@", "_", "-") and r.joined(end) and r.joined(end + 1) and (
+        r.text(end + 1).isalpha()
+    ):
+        return True
+    opens = begin == 0 or r.text(begin - 1) in _OPENERS
+    if end - begin > 1 or opens or not first.raw.istitle():
+        return False
+    if first.text in DAYS or r.text(begin - 1) in _NAMING:
+        return True  # no "yesterday" has a capital within a sentence
+    titled = behind.raw.istitle() and len(behind.raw) > 1 and behind.start == first.end + 1
+    return titled and not behind.text.isdecimal() and r.text(begin - 1) not in _AT
+
+
 def _expression(
     reader: Reader, text: str, begin: int, end: int, meaning: Meaning, *, turkish: bool
 ) -> DateExpression | None:
@@ -81,17 +106,19 @@ def _expression(
         return None
     first, last = reader.word(begin), reader.word(end - 1)
     at = len(meaning.periods) - 1
+    vague = meaning.vague
     if at > 0:
         tense = tense_of(text, first.start, turkish=turkish)
         ahead = meaning.periods[-1].first
         began = ahead is not None and ahead <= reader.today
         begins = meaning.since and tense is not Tense.FUTURE
+        vague |= meaning.yearly and tense is Tense.UNKNOWN
         at = 0 if (tense is Tense.PAST or begins) and not began else at
     chosen = meaning.periods[at]
     named = meaning.named[at] if len(meaning.named) > at else chosen
     return DateExpression(
         first.start, last.end, chosen, meaning.periods, meaning.grain, meaning.relative,
-        meaning.vague, iso_of(named, meaning.named_grain or meaning.grain), meaning.yearly,
+        vague, iso_of(named, meaning.named_grain or meaning.grain), meaning.yearly,
     )
 
 

@@ -7,6 +7,7 @@ a wrong entity costs more than a missing one.
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -222,6 +223,8 @@ def merged(mentions: Iterable[Mention]) -> list[Mention]:
     """Mentions without those that overlap a more certain one, in the order of the text."""
     kept: list[Mention] = []
     for each in sorted(mentions, key=lambda m: (-m.confidence, -(m.end - m.start), m.start)):
-        if all(each.end <= other.start or other.end <= each.start for other in kept):
-            kept.append(each)
-    return sorted(kept, key=lambda m: m.start)
+        at = bisect.bisect(kept, each.start, key=lambda m: m.start)
+        beside = kept[max(0, at - 1) : at + 1]
+        if all(each.end <= other.start or other.end <= each.start for other in beside):
+            kept.insert(at, each)
+    return kept

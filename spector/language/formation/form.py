@@ -6,19 +6,18 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, tzinfo
 from typing import Final
 
-from spector.clock import MAX_MS, MS_PER_DAY, from_ms
-from spector.language.dates import DateExpression, dates_in, reads_turkish
-from spector.language.formation.foresight import is_plan
+from spector.clock import from_ms, local_of_ms
+from spector.language.dates import DateExpression, Moment, dates_in, moments_in, reads_turkish
 from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
 from spector.language.words import plain
 from spector.records import Note, Reference
 
-__all__ = ["Formed", "assembled", "end_of_day", "form", "local_day"]
+__all__ = ["Formed", "assembled", "form", "local_day"]
 
 #: "I was born on May 8" is about no May of late, and a birthday is on each of them
 _EVERY_YEAR: Final = re.compile(
@@ -39,9 +38,7 @@ class Formed:
         said: the span of the message, ``message[start:end]``.
         notes: the notes, by their place in ``text``.
         references: words that stand for a name, by their place in the message.
-        plan: it says what is going to be done.
-        valid_until_ms: the end of the day that a plan names, in the zone of the message, else some
-            days after it; None for what is no plan.
+        plan: it names a day that lies ahead.
         dates: the dates that it names, by their place in the message.
         subject: who it is about, where the span has no subject of its own.
     """
@@ -53,7 +50,6 @@ class Formed:
     start: int
     end: int
     plan: bool
-    valid_until_ms: int | None
     dates: tuple[DateExpression, ...] = ()
     subject: str = ""
 
@@ -66,7 +62,6 @@ def form(
     timezone: tzinfo,
     annotate: bool = True,
     reference_precision: float = 0.75,
-    foresight_days: float = 7,
     speaker: str | None = None,
 ) -> tuple[Formed, ...]:
     """The statements of a message, in its order.
@@ -78,7 +73,6 @@ def form(
         timezone: where it was written; decides which day "yesterday" is.
         annotate: False writes no notes: dates and references are found all the same.
         reference_precision: a reference is annotated from this score of its best candidate on.
-        foresight_days: how long a plan holds that names no date.
         speaker: who speaks: never meant by "he" or "she" of the own message.
     """
     if not text.strip():
@@ -86,12 +80,14 @@ def form(
     today = local_day(now_ms, timezone)
     turkish = reads_turkish(text)
     dates = tuple(dates_in(text, today, turkish=turkish))
+    moments = tuple(moments_in(text, local_of_ms(now_ms, timezone), turkish=turkish))
     references = referents.references(
         text, turkish=turkish, least=reference_precision, speaker=speaker
     )
     return assembled(
-        text, units_of(text, dates, turkish=turkish), dates=dates, references=references,
-        now_ms=now_ms, timezone=timezone, annotate=annotate, foresight_days=foresight_days,
+        text, units_of(text, dates, turkish=turkish), dates=dates, moments=moments,
+        references=references,
+        now_ms=now_ms, timezone=timezone, annotate=annotate,
     )  # fmt: skip
 
 
@@ -100,13 +96,13 @@ def assembled(
     units: Sequence[Unit],
     *,
     dates: Sequence[DateExpression],
+    moments: Sequence[Moment],
     references: Sequence[Reference],
     now_ms: int,
     timezone: tzinfo,
     annotate: bool,
-    foresight_days: float,
 ) -> tuple[Formed, ...]:
-    """Units of a message with the notes that belong to them, and until when each holds."""
+    """Units of a message with the notes that belong to them."""
     today = local_day(now_ms, timezone)
     opening = _opening(text, dates, units)
     made = []
@@ -115,15 +111,15 @@ def assembled(
         meant = tuple(each for each in references if unit.start <= each.start < unit.end)
         carried = opening.get(unit)
         shown = _insertions(text, unit, inside, meant, carried) if annotate else []
+        if annotate:
+            shown += [Insertion(each.end - unit.start, each.iso, "date") for each in moments
+                      if unit.start <= each.start and each.end <= unit.end]
         said = text[unit.start : unit.end]
         whole, notes = annotated(said, shown)
         named = (*inside, *([carried] if carried is not None else ()))
-        ahead = [each for each in named if _is_ahead(each, today)]
-        plan = is_plan(said, turkish=reads_turkish(text), ahead=bool(ahead))
-        until = _until(ahead, now_ms, timezone, foresight_days) if plan else None
+        plan = any(each.starts > today for each in named)
         made.append(
-            Formed(whole, said, notes, meant, unit.start, unit.end, plan, until, named,
-                   unit.subject)
+            Formed(whole, said, notes, meant, unit.start, unit.end, plan, named, unit.subject)
         )
     return tuple(made)
 
@@ -223,29 +219,3 @@ def _sentence(text: str, at: int) -> str:
     start = max((text.rfind(mark, 0, at) for mark in ".!?\n"), default=-1) + 1
     ends = [found for mark in ".!?\n" if (found := text.find(mark, at)) >= 0]
     return text[start : min(ends, default=len(text))]
-
-
-def _is_ahead(each: DateExpression, today: date) -> bool:
-    last = each.period.last
-    return last is not None and last >= today and (each.period.first or last) >= today - timedelta(
-        days=0 if each.grain == "day" else 366
-    )
-
-
-def _until(
-    ahead: list[DateExpression], now_ms: int, timezone: tzinfo, days: float
-) -> int:
-    """The end of the last day that is named, else so many days from now."""
-    ends = [each.period.end for each in ahead if each.period.end is not None]
-    if not ends:
-        return min(now_ms + round(days * MS_PER_DAY), MAX_MS)
-    return max(end_of_day(max(ends), timezone), now_ms)
-
-
-def end_of_day(after: date, timezone: tzinfo) -> int:
-    """The moment at which a day begins in a zone, which is when the day before ends."""
-    try:
-        moment = datetime(after.year, after.month, after.day, tzinfo=timezone)
-        return min(round(moment.timestamp() * 1000), MAX_MS)
-    except OverflowError:
-        return MAX_MS

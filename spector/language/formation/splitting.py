@@ -13,12 +13,14 @@ from spector.language.formation.verbs import (
     is_turkish_verb,
     turkish_person,
 )
-from spector.language.words import plain
+from spector.language.words import plain, within
 
 __all__ = ["Unit", "units_of"]
 
 _JOINT: Final = re.compile(r",?\s+(?:and|ve)\s+", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"[.!?;\n]+(?=\s|$)")
+#: of a longer sentence each stretch is looked at by itself
+_LONGEST: Final = 400
 _WORD: Final = re.compile(r"[^\W_]+|['\u2019][^\W_]+")
 _FENCE: Final = re.compile(r"```.*?(?:```|$)|`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
                            r"|\([^()\n]*\)|\[[^\[\]\n]*\]", re.DOTALL)  # fmt: skip
@@ -71,8 +73,9 @@ def units_of(text: str, dates: Sequence[DateExpression], *, turkish: bool) -> tu
     hidden = [(found.start(), found.end()) for found in _FENCE.finditer(text)]
     bounds: list[Unit] = []
     begin, subject = start, ""
-    for sentence_start, sentence_end in _sentences(text):
-        if text[:sentence_end].rstrip().endswith(("?", "\uff1f")):
+    ends = (mark.end() for mark in _SENTENCE_END.finditer(text))
+    for sentence_start, sentence_end in within(_LONGEST, text, ends):
+        if text[sentence_start:sentence_end].rstrip().endswith(("?", "\uff1f")):
             continue
         left_start = max(begin, sentence_start)
         for joint in _JOINT.finditer(text, sentence_start, sentence_end):
@@ -98,16 +101,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
-
-
-def _sentences(text: str) -> list[tuple[int, int]]:
-    found, start = [], 0
-    for mark in _SENTENCE_END.finditer(text):
-        found.append((start, mark.end()))
-        start = mark.end()
-    if start < len(text):
-        found.append((start, len(text)))
-    return found
 
 
 def _next_joint(text: str, start: int, end: int) -> int:

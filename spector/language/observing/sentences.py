@@ -11,7 +11,7 @@ from spector.language.cues import need_gate
 from spector.language.observing.rules import Rules, rules_of
 from spector.language.statements import find_instruction
 from spector.language.tables import language_of, languages_applied
-from spector.language.words import plain
+from spector.language.words import plain, within
 from spector.process import keeps
 
 __all__ = ["Part", "asks_to_keep", "parts_of"]
@@ -29,6 +29,8 @@ _CLAUSE: Final = re.compile(r"(?:[,;:(](?!\d)|\s-\s|\.\.\.)\s*|\s(?=(?:and|but|s
 #: what a longer text says beyond this is not sorted
 _MOST_CHARS: Final = 20_000
 _MOST_SENTENCES: Final = 400
+#: a longer sentence is read in pieces, so that no rule meets more at once
+_LONGEST: Final = 400
 #: a clause of fewer words states nothing beside a question
 _LEAST_WORDS: Final = 4
 #: among its first words is the subject of a statement
@@ -79,14 +81,11 @@ def _parts_of(text: str, codes: tuple[str, ...]) -> tuple[Part, ...]:
     rules = rules_of(language_of(text))
     bare = _FENCE.sub(lambda found: " " * (found.end() - found.start()), text)
     out: list[Part] = []
-    start = 0
-    ends = [(each.start(), each.end()) for each in _END.finditer(bare)]
-    for _, end in [*ends, (len(bare), len(bare))]:
+    for start, end in within(_LONGEST, bare, (each.end() for each in _END.finditer(bare))):
         piece = bare[start:end]
         if any(map(str.isalnum, piece)) and len(out) < _MOST_SENTENCES:
             indent = len(piece) - len(piece.lstrip())
             out.append(_part(piece.strip(), start + indent, rules))
-        start = end
     return tuple(out)
 
 

@@ -21,6 +21,7 @@ from spector.language.words.folding import (
     compose,
     is_turkish,
     tokens,
+    within,
     wording_of,
 )
 from spector.language.words.keys import (
@@ -61,6 +62,7 @@ __all__ = [
     "slug",
     "term_hash",
     "tokens",
+    "within",
     "wording_of",
     "words",
 ]

@@ -7,11 +7,12 @@ HAFTA", "gecen hafta" and "geçen hafta" alike. Time and memory are linear in th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from spector.language.words.unicode import is_no_mark, normalize_unicode, plain
 
-__all__ = ["Token", "compose", "is_turkish", "plain", "tokens", "wording_of"]
+__all__ = ["Token", "compose", "is_turkish", "plain", "tokens", "within", "wording_of"]
 
 #: a run of digits, a run of letters, or one sign
 _TOKEN: Final = re.compile(r"(?P<digits>[0-9]+)|(?P<word>[^\W0-9_]+)|(?P<sign>[^\w\s]|_)")
@@ -53,6 +54,23 @@ def compose(text: str) -> str:
 def wording_of(text: str) -> str:
     """The text in lower case with single spaces and without a final full stop."""
     return " ".join(text.casefold().split()).rstrip(".! ")
+
+
+def within(most: int, text: str, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """(start, end) of the stretches between some ends, the longer ones cut after a space.
+
+    Rules that look around in a sentence read at most so many characters at once, so that all of a
+    text costs linear time, whatever it is.
+    """
+    start = 0
+    for end in (*ends, len(text)):
+        while end - start > most:
+            stop = text.rfind(" ", start + most // 2, start + most) + 1 or start + most
+            yield start, stop
+            start = stop
+        if end > start:
+            yield start, end
+        start = end
 
 
 def tokens(text: str) -> list[Token]:

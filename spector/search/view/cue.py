@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Final
 
 import numpy as np
@@ -32,6 +33,7 @@ class Reading:
         asks_for_now: it asks how things are, so of two statements the newer one comes first.
         span: the stretch of time that it names, widened by the time zones; None without one.
         record_id: the id that it is, if it is one and nothing else.
+        zone: whose days it names. window: the stretch to which the answer is restricted.
         ends_ms: it asks for a time, so what has ended since then is seen; None for any other.
     """
 
@@ -41,6 +43,8 @@ class Reading:
     span: Span | None = None
     record_id: int | None = None
     ends_ms: int | None = None
+    zone: tzinfo | None = None
+    window: Span | None = None
 
     @property
     def is_survey(self) -> bool:

@@ -155,7 +155,6 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
         Field("nearest_id", _count),
         Field("notes", _notes, [], words=True),
         Field("raw", _text, words=True),
-        Field("foresight_until_ms", _moment),
         Field("reply", _flag, False),
     ),
     "rest": (

@@ -19,8 +19,12 @@ __all__ = [
 
 Found = tuple[Meaning, int] | None
 
-#: "may", "march", "mar", "sun", "sat", "wed", "mon", "dec": words of other meanings
-_DOUBTFUL_MONTHS: Final = frozenset("may march mar dec jan".split())
+#: months that people are called by, and words of other meanings: no "to" or "for" makes them dates
+_DOUBTFUL_MONTHS: Final = frozenset("april may june jun august march mar dec jan".split())
+_SURE: Final = frozenset(
+    """in of during since until till by last next this early mid late around end beginning start
+    every""".split()
+)
 _LEADS: Final = frozenset(
     """in of during since until till by before after last next this early mid late from between
     through to around for the end beginning start on and every mid""".split()
@@ -219,13 +223,13 @@ def month_only(r: Reader, start: int) -> Found:
     capital = r.word(start).raw[:1].isupper()
     previous = r.text(begin - 1)
     lone = len(r.words) <= 2
-    if text in _DOUBTFUL_MONTHS and previous not in _LEADS and not (lone and capital):
-        joined = r.text(end) in ("-", "to", "through") and month_at(r, end + 1) is not None
-        if not joined:
-            return None
-    if text in ("may", "march") and not capital and previous not in ("in", "of", "since", "until"):
+    leads = _SURE if text in _DOUBTFUL_MONTHS else _LEADS
+    pair = r.text(end) in ("-", "to", "through", "until") and month_at(r, end + 1) is not None
+    behind = r.text(begin - 1) in ("-", "to", "through", "until", "and") and (
+        r.text(begin - 2) in words.MONTHS)
+    if previous not in leads and not pair and not behind and not (lone and capital):
         return None
-    if len(text) == 3 and text != "may" and not (capital or previous in _LEADS or lone):
+    if text in ("may", "march") and not capital and previous not in ("in", "of", "since", "until"):
         return None
     if r.word(end).text.isdecimal() and len(r.text(end)) <= 2 and r.text(end + 1) not in (":",):
         return None  # "Feb 30" is no February

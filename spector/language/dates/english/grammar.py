@@ -13,6 +13,7 @@ from spector.language.dates.figures import figures
 from spector.language.dates.joining import joined, opened
 from spector.language.dates.period import Meaning, Period
 from spector.language.dates.reader import Reader
+from spector.language.dates.tense import SHIFTS
 
 __all__ = ["english_date"]
 
@@ -140,6 +141,8 @@ def _between(r: Reader, start: int) -> Found:
 
 
 def _pair(r: Reader, start: int, joints: tuple[str, ...] = _JOINTS) -> Found:
+    if r.text(start - 1) == "from" and any(r.text(start - n) in SHIFTS for n in range(2, 10)):
+        return None  # "moved from Friday to Monday" is no span
     bare = _days_of(r, start, joints)
     if bare is not None:
         return bare

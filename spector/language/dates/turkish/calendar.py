@@ -224,10 +224,11 @@ def month_only(r: Reader, start: int) -> Found:
         return Meaning((at.month(given[0], which),), "month"), given[1]
     if r.text(start) in words.MONTHS and len(r.text(start)) == 3:
         return None
-    named = r.word(start).raw[:1].isupper() and (start > 0 or len(r.words) == 1)
-    if not named and not ending and (
-        stem(r, start, words.MONTHS) or ("", ""))[0] in _DOUBTFUL:
-        return None
+    capital, alone = r.word(start).raw[:1].isupper(), len(r.words) == 1
+    if not (ending or alone or end > start + 1 or stem(r, end, words.PARTS)) and (
+        (capital and start > 0) or (stem(r, start, words.MONTHS) or ("", ""))[0] in _DOUBTFUL
+    ):
+        return None  # people are called Nisan and Eylül
 
     def make(year: int) -> Period | None:
         return at.month(year, which)
