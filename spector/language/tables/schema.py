@@ -30,7 +30,7 @@ def _shape(words: str, patterns: str = "") -> Shape:
 PARTS: Final[Mapping[str, Shape]] = {
     "language": _shape("common", "letters endings"),
     "signs": _shape("joy anger fear sadness surprise disgust"),
-    "code": _shape("", "lines"),
+    "code": _shape("", "lines logs"),
     "emotion": _shape(
         "positive_weak positive positive_strong negative_weak negative negative_strong"
         " negators_before negators_behind joy anger fear sadness surprise disgust"
