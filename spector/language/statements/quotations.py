@@ -32,8 +32,8 @@ _MAIL: Final = re.compile(
 )
 #: hands over a text to work on, or a work that is done; what follows is that text
 _HANDED: Final = re.compile(
-    r"(?:^|(?<=[.!?\n]))[ \t\"'(]{0,4}(?:(?:please|kindly|now|then|and|also|ok|okay|hi|hey|hello|sure"
-    r"|of course|certainly|great|(?:can|could|would|will) you(?: please)?|help me(?: to)?"
+    r"(?:^|(?<=[.!?\n]))[ \t\"'(]{0,4}(?:(?:please|kindly|now|then|and|also|ok|okay|hi|hey|hello"
+    r"|sure|of course|certainly|great|(?:can|could|would|will) you(?: please)?|help me(?: to)?"
     r"|i (?:need|want) you to|lutfen|lütfen)[ ,!.:]+){0,4}(?:(?:"
     r"(?:translat|proof-?read|summari[sz]|paraphras|rephras|reword|rewrit|transcrib|shorten|simplify"
     r"|spell-?check)e?\b"
