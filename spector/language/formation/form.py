@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Final
 
@@ -15,6 +15,7 @@ from spector.language.formation.foresight import is_plan
 from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
+from spector.language.statements import own_words, quotations
 from spector.language.words import plain
 from spector.records import Note, Reference
 
@@ -72,7 +73,7 @@ def form(
     """The statements of a message, in its order.
 
     Args:
-        text: the message; words of it are never changed.
+        text: the message; words of it are never changed, and what it quotes is not read.
         referents: who was named before in the conversation.
         now_ms: the moment of the message.
         timezone: where it was written; decides which day "yesterday" is.
@@ -84,15 +85,31 @@ def form(
     if not text.strip():
         return ()
     today = local_day(now_ms, timezone)
-    turkish = reads_turkish(text)
-    dates = tuple(dates_in(text, today, turkish=turkish))
+    own = own_words(text)
+    turkish = reads_turkish(own)
+    dates = tuple(dates_in(own, today, turkish=turkish))
     references = referents.references(
-        text, turkish=turkish, least=reference_precision, speaker=speaker
+        own, turkish=turkish, least=reference_precision, speaker=speaker
     )
-    return assembled(
-        text, units_of(text, dates, turkish=turkish), dates=dates, references=references,
-        now_ms=now_ms, timezone=timezone, annotate=annotate, foresight_days=foresight_days,
+    is_quoting = own != text  # a quotation belongs to the sentences around it: all are one
+    units = (Unit(0, len(text)),) if is_quoting else units_of(own, dates, turkish=turkish)
+    made = assembled(
+        own, units, dates=dates, references=references, now_ms=now_ms, timezone=timezone,
+        annotate=annotate, foresight_days=foresight_days,
     )  # fmt: skip
+    return tuple(_quoting(each, text) for each in made) if is_quoting else made
+
+
+def _quoting(whole: Formed, text: str) -> Formed:
+    """A statement that was formed of own words, with what stands quoted among them."""
+    shown, moved, notes = whole.text, 0, list(whole.notes)
+    for each in quotations(text):
+        while notes and notes[0].start <= each.start + moved:
+            moved += notes[0].end - notes[0].start
+            del notes[0]
+        start, end = each.start + moved, each.end + moved
+        shown = shown[:start] + text[each.start : each.end] + shown[end:]
+    return replace(whole, text=shown, said=text)
 
 
 def assembled(

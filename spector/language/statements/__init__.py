@@ -30,7 +30,12 @@ from spector.language.statements.markers import (
     subject_of,
 )
 from spector.language.statements.names import names_of
-from spector.language.statements.quotations import Quotation, own_words, quotations
+from spector.language.statements.quotations import (
+    Quotation,
+    own_words,
+    quotations,
+    shorten_quotations,
+)
 from spector.language.statements.roles import (
     BARE_ROLES,
     is_invisible,
@@ -91,6 +96,7 @@ __all__ = [
     "quotations",
     "reads_like_a_role",
     "says_i",
+    "shorten_quotations",
     "speaker_in",
     "speaker_opening",
     "subject_of",

@@ -12,7 +12,7 @@ from spector.language.statements.speakers import says_i
 from spector.language.tables import table_of
 from spector.process import keeps
 
-__all__ = ["Quotation", "own_words", "quotations"]
+__all__ = ["Quotation", "own_words", "quotations", "shorten_quotations"]
 
 _Kind = Literal["code", "words"]
 #: of a line, what decides whether it is code
@@ -20,7 +20,7 @@ _MOST_LINE: Final = 2_000
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _JSON: Final = re.compile(r"[{\[]\s{0,4}\"[^\"\n]{1,200}\"\s{0,4}[:,]")
 #: signs that prose does not have
-_CODED: Final = re.compile(r"[{}<>;$\\|]|==|:=|\w\(|::|->|//|^\W*#")
+_CODED: Final = re.compile(r"[{}<>;$\\|]|==|:=|&&| --?\w|\w\(|::|->|//|^\W*#")
 _TABLE_LINE: Final = re.compile(r"\s*\|?[^|\n]*\|[^|\n]*\|.*|\s*\|?\s*:?-{3,}.*")
 _REPLY_LINE: Final = re.compile(r"\s{0,3}>")
 #: where a mail begins that goes on to the end
@@ -69,6 +69,8 @@ _END: Final = re.compile(r"[.!?\u2026,]\s*\Z")
 _PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n")
 #: words from which on what stands in quotation marks is no name
 _LEAST_WORDS: Final = 3
+#: most of the last line of a long quotation that stays
+_LAST_LINE: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,23 @@ def own_words(text: str) -> str:
     for each in quotations(text):
         text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
     return text
+
+
+def shorten_quotations(text: str, most: int) -> str:
+    """A text whose quotations have so many characters at most, together.
+
+    Of a longer one the middle is left out, and its last line stays: it may close a block.
+    """
+    out, at, room = [], 0, most
+    for each in quotations(text):
+        quoted = text[each.start : each.end]
+        if len(quoted) > room:
+            last = quoted.rstrip().rpartition("\n")[2][-_LAST_LINE:]
+            quoted = f"{quoted[: max(0, room - len(last))]}\n\u2026\n{last}"
+        room = max(0, room - len(quoted))
+        out += [text[at : each.start], quoted]
+        at = each.end
+    return "".join((*out, text[at:]))
 
 
 @keeps(64)
@@ -146,7 +165,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int, _Kind]]:
     for line in text.split("\n"):
         end = at + len(line)
         what = _kind_of_line(line[:_MOST_LINE]) if line.strip() else ""
-        if not what and (data := _JSON.search(line)):
+        if line[:1].isalpha() and (data := _JSON.search(line)):
+            what = ""
             closed = at + 1 + max(line.rfind("}"), line.rfind("]"))
             yield at + data.start(), closed, "code"
         if run is not None and what == run[0]:

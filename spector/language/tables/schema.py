@@ -41,7 +41,7 @@ PARTS: Final[Mapping[str, Shape]] = {
         "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
         " subjects alarm alarm_weak temporal corrections",
         "correction rule preference decision plan fact entity injection system asks"
-        " request keep reminder lasting first_person reaction",
+        " again announces request keep reminder lasting first_person reaction",
     ),
 }
 
