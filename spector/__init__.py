@@ -65,7 +65,7 @@ _HOMES = {
         " PredictedOutcome Procedure PromotionCandidate ReadReport Statistic Step",
     "spector.records.memory": "MemoryRecord",
     "spector.records.observation":
-        "Density Emotion Importance Note ObserveResult ObservedUnit Reference",
+        "Emotion Importance Note ObserveResult ObservedUnit Reference",
     "spector.records.reports":
         "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
         " ReflectReport RepairReport SessionReport Skipped UserSummary",

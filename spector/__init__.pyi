@@ -303,9 +303,6 @@ from spector.records import (
     Decision as Decision,
 )
 from spector.records import (
-    Density as Density,
-)
-from spector.records import (
     DualStrength as DualStrength,
 )
 from spector.records import (

@@ -23,15 +23,13 @@ from spector.language.emotion import emotion_in
 from spector.language.entities import rule_mentions
 from spector.language.observing import (
     classify,
-    density_of,
-    filter_of,
     kind_of_filter,
     substance_of,
+    worth_keeping,
 )
 
 __all__ = ["classes", "evidence_ids", "kept_of_chats", "observed", "worth"]
 
-_MIN_DENSITY = 2
 _FLASHBULB = 0.8
 _ID = re.compile(r"D:?(\d+):0*(\d+)")
 
@@ -48,14 +46,11 @@ class Message(NamedTuple):
 
 def observed(text: str) -> tuple[str, str | None]:
     """(kind, the filter that stopped it or None) of a message, as the rules of observing decide."""
-    stopped = filter_of(text)
-    if stopped is not None:
-        return kind_of_filter(stopped), stopped
+    found = worth_keeping(text)
+    if found.verdict == "empty":
+        return kind_of_filter(found.reason), found.reason
     names = len({each.name for each in rule_mentions(text)})
-    kind = classify(text, entities=names).kind
-    if density_of(text, entities=names).score < _MIN_DENSITY:
-        return "smalltalk", "density"
-    return kind, None
+    return classify(text, entities=names).kind, None
 
 
 def classes() -> list[Score]:
@@ -104,7 +99,7 @@ def preferences() -> Score:
 
 
 def kept_of_chats() -> list[Score]:
-    """Which messages of conversations are dropped by filters and density."""
+    """Which messages of conversations are left out."""
     found = list(messages())
     out = []
     for source, goal in (("LoCoMo", "3 %"), ("BEAM, users", "3 %"), ("BEAM, assistants", "-")):

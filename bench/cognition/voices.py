@@ -80,15 +80,16 @@ def pairs() -> list[Score]:
         clock = ManualClock(datetime.fromisoformat(_BEGIN))
         with spector.open(":memory:", clock=clock) as memory:
             for n, row in enumerate(rows):
-                beside = [each["old"] for each in rows[n - 3 : n] if each["matter"] != row["matter"]]
+                near = rows[max(0, n - 3) : n]
+                beside = [each["old"] for each in near if each["matter"] != row["matter"]]
                 made = []
                 for text in (*beside, row["old"], row["new"]):
                     clock.advance(days=5)
                     made.append(memory.observe(text, user_id=f"u{n}"))
-                hits = [each.id for each in memory.recall(row["question"], user_id=f"u{n}", k=10)]
+                hits = [hit.id for hit in memory.recall(row["question"], user_id=f"u{n}", k=10)]
                 old, new = (
-                    min((hits.index(each.id) for each in one.records if each.id in hits), default=99)
-                    for one in made[-2:]
+                    min((hits.index(id_) for each in one.records if (id_ := each.id) in hits),
+                        default=99) for one in made[-2:]
                 )
                 right += new < old if name == "changes" else old == 0
                 hidden += any(each.superseded for each in made[-1].units)

@@ -42,26 +42,12 @@ class ObserveConfig(Section):
     gate: bool = True
     #: by which the gate decides: "slots" (subject, predicate and value) or "bands" of likeness
     gate_by: Literal["slots", "bands"] = "slots"
-    #: shortest message, in characters
-    min_chars: Whole = 1
-    #: from as many characters on a message is too long
+    #: a message of as many characters or more becomes several memories
     max_chars: Count = 5000
-    #: what happens to a message that is too long: "skip", or "split" at paragraphs and sentences
-    on_long: Literal["skip", "split"] = "skip"
+    #: characters of quoted words and code that a memory keeps beside its own words
+    max_quoted: Count = 2000
     #: what happens to a message that instructs a model: "skip", or "quarantine" keeps it flagged
     on_injection: Literal["skip", "quarantine"] = "skip"
-    #: a message with as many lines of bullets or bold is a document
-    markdown_lines: Count = 5
-    #: a message with a greater share of characters in code blocks is code
-    code_share: Share = 0.5
-    #: a list or code passes with as many words of prose beside it; 0: never
-    prose_words: Whole = 30
-    #: a message that only asks passes with as many words of content; 0: never
-    question_words: Whole = 6
-    #: a message with more emoji is not stored
-    max_emoji: Whole = 3
-    #: least number of entities, facts, times and corrections in a message
-    min_density: Whole = 2
     #: entities of a message at most
     max_entities: Count = 8
     #: category of a text whose only content are entities: "frame" makes it an entity where it says
@@ -88,8 +74,6 @@ class ObserveConfig(Section):
     weights: Shares = (0.25, 0.30, 0.25, 0.20)
     #: least and greatest factor of the weighted sum
     boost_range: _Boost = (0.7, 1.3)
-    #: what would be created with this importance or less is not stored
-    min_importance: Share = 0.2
     #: bands: below this likeness a memory is new
     create_below: Share = 0.70
     #: bands: from this likeness on an existing memory is updated
@@ -130,7 +114,6 @@ class ObserveConfig(Section):
     language: _Languages = _THERE
 
     def _check(self) -> None:
-        self._ordered("min_chars", "max_chars")
         self._ordered("create_below", "update_from")
         self._ordered("update_from", "reinforce_above")
         if self.boost_range[0] > self.boost_range[1]:

@@ -18,9 +18,9 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "profile": "cognitive",
         "context_abbreviated": 0.4,
         "observe": {
-            **_BANDS, "min_chars": 11, "rewrite": True, "on_update": "merge",
+            **_BANDS, "rewrite": True, "on_update": "merge",
             "reward_prior": False, "exclamation": 0.2, "confidence": "class",
-            "entity_by": "mention", "prose_words": 0, "question_words": 0,
+            "entity_by": "mention",
         },
         "knowledge": {"edges_per_memory": 0},
         "sleep": {
@@ -36,7 +36,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "profile": "ucma",
         "initial_stability_days": 1.0,
         "stability_by_importance": False,
-        "observe": {**_BANDS, "importance": "ucma", "question_words": 0},
+        "observe": {**_BANDS, "importance": "ucma"},
         "association": {"expand": True, "min_similarity": 0.50},
         "sleep": {
             "retention_curve": "ebbinghaus", "compress_below": "forget",
@@ -45,7 +45,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     # MAXIM
     "maxim": {
-        "observe": {**_BANDS, "question_words": 0},
+        "observe": {**_BANDS},
         "sleep": {
             "promote_entity_memories": 1, "promote_entity_sessions": 1, "blast_radius": 1.0,
         },

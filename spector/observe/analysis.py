@@ -1,4 +1,4 @@
-"""What a message is and says: filters, class, feeling, names, density, and its statements."""
+"""What a message is and says: whether it is kept, class, feeling, names, and its statements."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from spector.language.observing import (
     alarm_of,
     asks_to_keep,
     classify,
-    density_of,
-    filter_of,
     is_hedged,
     kind_of_filter,
+    news_of,
+    worth_keeping,
 )
+from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages
 from spector.language.words import plain
 from spector.layout import Category
@@ -46,9 +47,9 @@ from spector.observe.resolving import (
 )
 from spector.process import elsewhere
 from spector.providers import FactExtractor
-from spector.records import Density, Reference
+from spector.records import Reference
 
-__all__ = ["Analyst"]
+__all__ = ["MACHINES", "Analyst"]
 
 #: whose wish to have something remembered counts
 _OF_ORDERS: Final = frozenset(("user_message", "system"))
@@ -58,12 +59,10 @@ _CATEGORIES: Final = {
 }  # fmt: skip
 #: characters of a message that are read; what stands behind them is kept as it is
 _MOST_READ: Final = 65_536
-#: entities that a message has beside those that it names
-_OF_EPISODE: Final = 2
+#: origins that say nothing of themselves that matters
+MACHINES: Final = frozenset(("assistant_message", "system", "tool"))
 #: filters that stop texts that name no one to the next message
-_SILENT: Final = frozenset(
-    ("length", "system_content", "prompt_injection", "xml_block", "code", "echo")
-)
+_SILENT: Final = frozenset(("system_content", "prompt_injection", "code", "echo", "unwanted"))
 
 
 class Analyst:
@@ -86,7 +85,7 @@ class Analyst:
 
     def read(
         self, message: Message, event_ms: int, *, referents: Referents | None = None,
-        is_echo: bool = False, force: bool = False, single_valued: Collection[str] = (),
+        stopped: str | None = None, force: bool = False, single_valued: Collection[str] = (),
         statements: Sequence[Statement] | None = None,
     ) -> Analysis:
         """The analysis of a message up to its statements; those of what a filter stops are none.
@@ -95,23 +94,27 @@ class Analyst:
 
         Args:
             referents: who was named before; None where no session goes on, which needs no one.
-            is_echo: a context of the session has quoted it.
+            stopped: what a session has against it: "echo" or "unwanted".
             force: no filter stops it.
             statements: what a model of the caller's found.
         """
         return in_languages(self._config.language, lambda: self._analysis(
-            message, event_ms, referents, is_echo, force, single_valued, statements
+            message, event_ms, referents, stopped, force, single_valued, statements
         ))  # fmt: skip
 
     def _analysis(
-        self, message: Message, event_ms: int, referents: Referents | None, is_echo: bool,
-        force: bool, single_valued: Collection[str], statements: Sequence[Statement] | None,
+        self, message: Message, event_ms: int, referents: Referents | None,
+        stopped: str | None, force: bool, single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
     ) -> Analysis:
         known = referents or Referents()
         out = Analysis(message=message, event_ms=event_ms, referents=known,
                        is_reply=is_reply(known, message))  # fmt: skip
         passes = force or message.is_call
-        stopped = None if passes else self._filter(message.text, is_echo=is_echo)
+        if passes:
+            stopped = None
+        elif stopped is None:
+            stopped = self._worth(out)
         if stopped == "prompt_injection" and self._config.on_injection == "quarantine":
             out.kind, out.quarantined, stopped = "injection", True, None
         if stopped is not None:
@@ -119,12 +122,13 @@ class Analyst:
             if referents is not None and stopped not in _SILENT:
                 out.referents = after_turn(known, message)
             return out
+        out.message = replace(
+            message, text=shorten_quotations(message.text, self._config.max_quoted)
+        )
         self._describe(out, single_valued, statements)
-        if out.filter is None or passes:
-            out.filter = None
-            if statements is None:
-                statements = self._stated(out, single_valued)
-            out.units = self._units(out, known, single_valued, statements)
+        if statements is None:
+            statements = self._stated(out, single_valued)
+        out.units = self._units(out, known, single_valued, statements)
         if referents is not None:
             out.referents = after_turn(known, message)
         return out
@@ -157,23 +161,22 @@ class Analyst:
                 exclamation=self._config.exclamation,
             )
 
-    def _filter(self, text: str, *, is_echo: bool) -> str | None:
-        config = self._config
-        found = filter_of(
-            text, min_chars=config.min_chars, max_chars=config.max_chars,
-            markdown_lines=config.markdown_lines, code_share=config.code_share,
-            max_emoji=config.max_emoji, prose_words=config.prose_words,
-            question_words=config.question_words,
+    def _worth(self, out: Analysis) -> str | None:
+        """What leaves a message out; a doubt is noted."""
+        found = worth_keeping(
+            out.message.text, is_own=out.message.data_source not in MACHINES,
+            is_reply=out.is_reply,
         )
-        if found == "length" and config.on_long == "split" and len(text) >= config.max_chars:
-            found = None
-        return "echo" if found is None and is_echo else found
+        if found.verdict == "empty":
+            return found.reason
+        out.doubt = found.reason if found.verdict == "doubtful" else ""
+        return None
 
     def _describe(
         self, out: Analysis, single_valued: Collection[str],
         statements: Sequence[Statement] | None,
     ) -> None:
-        """Class, feeling, names and density of the whole message."""
+        """Class, feeling and names of the whole message."""
         message, config = out.message, self._config
         text = message.text[:_MOST_READ]
         reading = self._read(out, text, (), single_valued, statements)[0]
@@ -188,18 +191,7 @@ class Analyst:
         out.category = self._category(found.kind, text, out.event_ms, reading)
         out.emotion = emotion_in(text, exclamation=config.exclamation)
         out.alarm, out.is_hedged = alarm_of(text), is_hedged(text)
-        counted = density_of(
-            text, entities=len(named), statements=len(reading.facts),
-            question_words=config.question_words,
-        )
-        extra = _OF_EPISODE if message.episode is not None else 0
-        out.density = Density(
-            counted.entities, counted.facts + extra, counted.temporal, counted.corrections
-        )
         out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(text)
-        is_thin = out.density.score < config.min_density
-        if is_thin and not (out.is_asked or out.quarantined):
-            out.filter = "density"
 
     def _units(
         self, out: Analysis, known: Referents, single_valued: Collection[str],
@@ -312,7 +304,7 @@ class Analyst:
             notes=formed.notes if raw is None else (), references=formed.references,
             category=category if given is None else given, reading=reading,
             incoming=Incoming(
-                text=text, said=formed.said,
+                text=text, said=news_of(own_words(formed.said)),
                 statements=tuple(each.statement for each in reading.facts),
                 speaker=speaker_key(message), data_source=message.data_source,
                 confidence=out.confidence, event_ms=out.event_ms,
@@ -337,10 +329,10 @@ class Analyst:
     ) -> tuple[Reading, str]:
         """Names and statements of a text without its questions, and the text as it was read.
 
-        References are resolved. The trained head is asked later (`name`), about all at once: most
-        messages are stopped without it.
+        References are resolved, and nothing is read of what it quotes. The trained head is asked
+        later (`name`), about all at once: most messages are stopped without it.
         """
-        asked = without_questions(said)
+        asked = without_questions(own_words(said))
         text, back = resolved(asked, references, start, subject)
         reading = out.known.get(text) if statements is None else None
         if reading is None:
@@ -356,6 +348,8 @@ class Analyst:
             reading = replace(reading, facts=tuple(
                 replace(each, statement=moved_back(each.statement, back)) for each in reading.facts
             ))
+        if out.doubt:
+            reading = replace(reading, facts=())
         return reading, text
 
     def _fewest(self, mentions: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:

@@ -14,7 +14,10 @@ from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, edge_row, encode
 from spector.knowledge.reading import plan_reading
+from spector.language.observing import worth_keeping
+from spector.language.worth import Wording, without_repeats
 from spector.layout import Flag
+from spector.observe.analysis import MACHINES
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
 from spector.observe.importance import Rater
 from spector.observe.jobs import Done, Job, SessionMemory
@@ -90,6 +93,8 @@ class Committer:
             unit.incoming = replace(unit.incoming, event_ms=now_ms)
         candidates = self._candidates(job)
         decision, importance = self._decide(job, candidates)
+        if _is_retold(job, candidates):
+            decision = Decision(action="skip", rule="echo", reason="echo")
         done = Done(ObservedUnit(
             text=job.unit.text, said=job.unit.said, action=decision.action,
             relation=decision.relation, likeness=decision.likeness, nearest=decision.nearest,
@@ -108,10 +113,6 @@ class Committer:
             return done
         if decision.action == "update":
             raise UpdateNeeded(decision, done)
-        if self._is_dull(job, decision, importance):
-            done.unit = replace(done.unit, action="skip", rule="importance", relation=None)
-            done.reason = "importance"
-            return done
         self._create(job, candidates, decision, done, attaches)
         return done
 
@@ -151,21 +152,15 @@ class Committer:
         if config.gate:
             incoming = replace(job.unit.incoming, importance=before.composite)
             decision = decide(incoming, candidates, config, sample=job.sample)
+            if job.analysis.doubt and decision.action != "reinforce":  # it may change nothing
+                decision = Decision(
+                    rule="doubtful", likeness=decision.likeness, nearest=decision.nearest
+                )
         else:
             decision = Decision(rule="no gate")
         if decision.action == "update" and decision.nearest in job.outside.merged:
             decision = replace(decision, merged=job.outside.merged[decision.nearest])
         return decision, self._rater.rate(job, candidates, decision)
-
-    def _is_dull(self, job: Job, decision: Decision, importance: Importance) -> bool:
-        """Whether what would be created matters too little, and ends or corrects nothing."""
-        counted = job.analysis.density
-        return not (counted is not None and counted.corrections) and (
-            decision.action == "create" and decision.relation != "contradicts"
-            and not job.is_forced and not job.analysis.quarantined
-            and job.ready.draft.importance is None
-            and importance.composite <= self._config.observe.min_importance
-        )
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -364,6 +359,19 @@ def _growing(factor: float, most: float) -> Any:
         return True
 
     return change
+
+
+def _is_retold(job: Job, candidates: Sequence[Candidate]) -> bool:
+    """Whether an agent or a tool says nothing but what users have said."""
+    new = job.unit.incoming
+    if new.data_source not in MACHINES or job.is_forced or job.analysis.quarantined:
+        return False
+    known = [
+        Wording(each.said, each.record.event_ms) for each in candidates
+        if each.data_source == "user_message" and not each.is_knowledge
+    ]
+    rest = without_repeats(new.said, known)
+    return rest != new.said and worth_keeping(rest, is_own=False).verdict == "empty"
 
 
 def _moment(ms: int | None) -> Any:

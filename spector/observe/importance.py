@@ -56,6 +56,8 @@ _LONG: Final = 500
 _PER_WORD, _MOST_WORDS = 0.1, 0.3
 #: least composite of each priority
 _PRIORITIES: Final = ((0.8, "critical"), (0.6, "high"), (0.4, "normal"))
+#: of what may be worth nothing
+_DOUBTFUL: Final = 0.1
 #: sums of decimal fractions miss a limit by a rounding
 _ROUNDING: Final = 1e-9
 
@@ -194,12 +196,14 @@ class Rater:
         return replace(found, composite=value, priority=priority_of(value))
 
     def _valued(self, job: Job, composite: float) -> float:
-        """The importance that counts: the caller's, his scorer's, the formula's, a model's."""
+        """The importance that counts: the caller's, his scorer's, a doubt's, then the formulas'."""
         draft, message = job.ready.draft, job.analysis.message
         if draft.importance is not None:
             return draft.importance
         if job.outside.scored is not None:
             return job.outside.scored
+        if job.analysis.doubt:
+            return _DOUBTFUL
         if self._config.importance == "ucma":
             composite = by_text(message.text, message.data_source)
         return composite if job.outside.importance is None else job.outside.importance

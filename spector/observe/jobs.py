@@ -16,7 +16,7 @@ from spector.language.formation import Referents
 from spector.layout import Category
 from spector.observe.gate import Candidate, Incoming
 from spector.observe.messages import Message
-from spector.records import Density, Emotion, MemoryRecord, Note, ObservedUnit, Reference
+from spector.records import Emotion, MemoryRecord, Note, ObservedUnit, Reference
 from spector.write import Ready
 
 __all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit", "facts_of",
@@ -59,7 +59,8 @@ class Analysis:
     filter: str | None = None
     kind: str = "other"
     class_confidence: float = 0.0
-    density: Density | None = None
+    #: why it may be worth nothing; "" where it is surely worth a memory
+    doubt: str = ""
     category: Category = Category.OTHER
     entities: tuple[str, ...] = ()
     emotion: Emotion = field(default_factory=Emotion)
@@ -76,6 +77,8 @@ class Analysis:
     referents: Referents = field(default_factory=Referents)
     #: statements that the trained head has not seen yet, and their texts as they are read
     unnamed: list[tuple[Unit, str]] = field(default_factory=list)
+    #: what its session keeps of the wish not to be remembered
+    off_record: str | None = None
     #: texts that rules have read
     known: dict[str, Reading] = field(default_factory=dict)
 
@@ -90,6 +93,7 @@ class SessionMemory(Protocol):
 
     referents: Any
     previous: tuple[int, ...]
+    off_record: str | None
 
     @property
     def attention_vectors(self) -> Sequence[NDArray[np.float32]]: ...
@@ -100,7 +104,9 @@ class SessionMemory(Protocol):
     @property
     def sensory(self) -> Any: ...
 
-    def echoes(self, text: str, dates: Collection[str] | None = None) -> bool: ...
+    def rest_of(
+        self, text: str, dates: Collection[str] | None = None, *, loosely: bool = False
+    ) -> str: ...
     def note_message(
         self, vector: NDArray[np.float32] | None, valence: float | None = None
     ) -> None: ...
@@ -132,7 +138,8 @@ def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict
     fields: dict[str, Any] = {
         "confidence": analysis.class_confidence if config.observe.confidence == "class"
         else analysis.confidence,
-        "valence": analysis.emotion.valence, "arousal": analysis.emotion.arousal,
+        "valence": analysis.emotion.valence,
+        "arousal": 0.0 if analysis.doubt else analysis.emotion.arousal,
         **{name: value for name, value in message.fields.items() if value is not None},
         "category": unit.category,
     }  # fmt: skip

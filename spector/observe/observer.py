@@ -13,7 +13,8 @@ from spector.config import Config
 from spector.errors import LLMError
 from spector.knowledge import Changes, KnowledgeReader, plan_mentions
 from spector.language.formation import Referents
-from spector.observe.analysis import Analyst
+from spector.language.observing import consent_of
+from spector.observe.analysis import MACHINES, Analyst
 from spector.observe.committing import (
     Committer,
     UpdateNeeded,
@@ -120,24 +121,45 @@ class Observer:
         """The analysis of each message; each knows who was named before it in its session."""
         single = self._comparer.registered()
         known: dict[int, Any] = {}
+        silent: dict[int, str | None] = {}
         out = []
         for message, session in zip(messages, sessions, strict=True):
             now_ms = self._clock.now_ms() if message.event_ms is None else message.event_ms
-            entry_id = self._sense(message, session, options)
-            before = None if session is None else known.get(
-                id(session), session.referents or Referents()
+            key = id(session)
+            before = None if session is None else known.get(key, session.referents or Referents())
+            is_off, off_record = _off_record(
+                message, None if session is None else silent.get(key, session.off_record)
             )
+            rest, stopped = message, None
+            if is_off and not options.force:
+                entry_id, stopped = f"entry-{next(_entries)}", "unwanted"
+            else:
+                entry_id = self._sense(message, session, options)
+                rest = message if session is None else self._news(message, session, now_ms)
+                stopped = None if any(map(str.isalnum, rest.text)) or rest is message else "echo"
             analysis = self._analyst.read(
-                message, now_ms, referents=before, force=options.force, single_valued=single,
-                is_echo=session is not None and session.echoes(message.text) and session.echoes(
-                    message.text, days_named(message, now_ms, self._config.observe)
-                ),
+                message if options.force else rest, now_ms, referents=before, stopped=stopped,
+                force=options.force, single_valued=single,
             )
+            if rest is not message and not options.force and (analysis.filter or analysis.doubt):
+                analysis.filter, analysis.doubt, analysis.units = "echo", "", []
+                analysis.unnamed.clear()
+            analysis.off_record = off_record
             if session is not None:
-                known[id(session)] = analysis.referents
+                known[key], silent[key] = analysis.referents, off_record
             out.append(Work(analysis, entry_id, session))
         self._analyst.name([each.analysis for each in out])
         return out
+
+    def _news(self, message: Message, session: SessionMemory, now_ms: int) -> Message:
+        """A message without what its session has quoted."""
+        loosely = message.data_source in MACHINES
+        rest = session.rest_of(message.text, loosely=loosely)
+        if rest == message.text:
+            return message
+        dates = days_named(message, now_ms, self._config.observe)
+        rest = session.rest_of(message.text, dates, loosely=loosely)
+        return message if rest == message.text else replace(message, text=rest)
 
     def _sense(
         self, message: Message, session: SessionMemory | None, options: Options
@@ -358,12 +380,27 @@ class Observer:
         vector = work.jobs[0].ready.vector if work.jobs else None
         is_user = analysis.message.data_source == "user_message"
         session.note_message(vector, analysis.emotion.valence if is_user else None)
-        session.referents = analysis.referents
+        session.referents, session.off_record = analysis.referents, analysis.off_record
         for job, done in zip(work.jobs, work.done, strict=True):
             if done.unit.action == "skip":
                 session.note_skipped(job.unit.text, done.unit.importance.composite)
         if ids:
             session.previous = tuple(ids)
+
+
+def _off_record(message: Message, before: str | None) -> tuple[bool, str | None]:
+    """Whether a message is not to be kept, and what its session knows of that afterwards.
+
+    What a user does not want to be kept is not kept of the agent's answer either.
+    """
+    if message.data_source != "user_message":
+        return before is not None, before
+    consent = consent_of(message.text)
+    if consent == "again":
+        return False, None
+    if consent == "no more" or (before == "session"):
+        return True, "session"
+    return consent == "no", "answer" if consent == "no" else None
 
 
 def _attached(job: Job, old: MemoryRecord) -> dict[str, Any]:
@@ -389,7 +426,7 @@ def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
     captured: Iterable[int] = itertools.chain.from_iterable(each.captured for each in work.done)
     return ObserveResult(
         entry_id=work.entry_id, stored=stored, reason=reason, filter=analysis.filter,
-        kind=analysis.kind, density=analysis.density, category=analysis.category.name.lower(),
+        kind=analysis.kind, doubt=analysis.doubt, category=analysis.category.name.lower(),
         class_confidence=analysis.class_confidence, entities=analysis.entities,
         emotion=analysis.emotion, units=tuple(units), captured=tuple(dict.fromkeys(captured)),
         fallbacks=tuple(dict.fromkeys(analysis.fallbacks)), elapsed_ms=spent_ms,

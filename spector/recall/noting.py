@@ -45,7 +45,7 @@ def note_observed(
     operation: Operation, message: Any, given: Mapping[str, Any], found: ObserveResult
 ) -> None:
     """What became of a message: its kind, the filter that stopped it, and each statement's fate."""
-    _note_cue(operation, message, given)
+    _note_cue(operation, None if found.filter == "unwanted" else message, given)
     units = found.units
     operation.found(
         [each.record.id for each in units if each.record is not None],

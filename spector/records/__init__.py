@@ -64,7 +64,6 @@ from spector.records.memory import (
     make_records,
 )
 from spector.records.observation import (
-    Density,
     Emotion,
     Importance,
     ObservedUnit,
@@ -108,7 +107,6 @@ __all__ = [
     "CompactionReport",
     "Concept",
     "Decision",
-    "Density",
     "Details",
     "DualStrength",
     "Edge",

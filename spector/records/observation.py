@@ -13,15 +13,14 @@ from spector.records.knowledge import Episode
 from spector.records.memory import MemoryRecord, shortened
 
 __all__ = [
-    "Density", "Emotion", "Episode", "Importance", "ObserveResult", "ObservedUnit", "Reference",
+    "Emotion", "Episode", "Importance", "ObserveResult", "ObservedUnit", "Reference",
 ]
 
 #: characters before the words of a stage
 _MARGIN = 12
 #: filter -> what keeps a message that it stops
 _HELP: Final = {
-    "length": " (ObserveConfig(on_long=\"split\") keeps a long message in parts)",
-    "density": " (it says too little; remember keeps it, or force=True)",
+    "thin": " (it says too little; remember keeps it, or force=True)",
 }
 
 
@@ -42,28 +41,6 @@ class Emotion:
         return {
             "valence": self.valence, "arousal": self.arousal, "category": self.category,
             "evidence": list(self.evidence),
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Density:
-    """How much a message says: what it names, states, dates and corrects."""
-
-    entities: int = 0
-    facts: int = 0
-    temporal: int = 0
-    corrections: int = 0
-
-    @property
-    def score(self) -> int:
-        """The sum of the four counts."""
-        return self.entities + self.facts + self.temporal + self.corrections
-
-    def to_dict(self) -> dict[str, int]:
-        """As JSON writes it."""
-        return {
-            "entities": self.entities, "facts": self.facts, "temporal": self.temporal,
-            "corrections": self.corrections, "score": self.score,
         }  # fmt: skip
 
 
@@ -203,7 +180,8 @@ class ObserveResult:
     #: fact, preference, decision, correction, plan, rule, entity, other; or smalltalk, question,
     #: request, code, injection
     kind: str = "other"
-    density: Density | None = None
+    #: why it may be worth nothing, so that it is kept with an importance of 0.1 only
+    doubt: str = ""
     #: name of the category of its memories
     category: str = "other"
     class_confidence: float = 0.0
@@ -231,7 +209,7 @@ class ObserveResult:
         return {
             "entry_id": self.entry_id, "stored": self.stored, "reason": self.reason,
             "filter": self.filter, "kind": self.kind, "category": self.category,
-            "density": None if self.density is None else self.density.to_dict(),
+            "doubt": self.doubt,
             "class_confidence": self.class_confidence, "entities": list(self.entities),
             "emotion": self.emotion.to_dict(),
             "units": [each.to_dict() for each in self.units], "captured": list(self.captured),
@@ -270,12 +248,8 @@ class ObserveResult:
             yield "class", f"{self.kind}{sure}, category {self.category}"
         if self.entities:
             yield "entities", ", ".join(self.entities)
-        if self.density is not None:
-            each = self.density
-            yield "density", (
-                f"{each.score} (entities {each.entities}, facts {each.facts}, "
-                f"temporal {each.temporal}, corrections {each.corrections})"
-            )
+        if self.doubt:
+            yield "doubtful", f"{self.doubt}; kept with little importance, which sleep forgets"
         if self.units or self.emotion.category is not None:
             felt = self.emotion
             feeling = "" if felt.category is None else f", {felt.category}"

@@ -13,16 +13,19 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from spector.language.words import compose, tokens
+from spector.language.worth import Wording, without, without_repeats
 from spector.records import MemoryRecord
 
 __all__ = ["Echoes"]
 
 #: wordings that are kept; the oldest goes
 _MOST: Final = 4096
+#: texts that a retelling is compared with
+_MOST_SAID: Final = 256
 _BLOCK: Final = re.compile(r"<memories>.*?(?:</memories>|\Z)", re.DOTALL)
 #: a quoted line of a context, by itself: its words are a JSON string
 _LINE: Final = re.compile(r'^- (?:[^"\n]*: )?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?\u2026])\s+|\n+")
+_PART: Final = re.compile(r"(?<=[.!?:\u2026])\s+|\n+")
 
 #: an agent says "you" of what its user said with "I"
 _PERSONS: Final = {
@@ -38,6 +41,8 @@ class Echoes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        #: memory -> its words
+        self._said: OrderedDict[int, str] = OrderedDict()
         #: words -> (the memory that they are of, the dates that its text names)
         self._known: OrderedDict[_Words, tuple[int, frozenset[str]]] = OrderedDict()
 
@@ -53,27 +58,36 @@ class Echoes:
             texts = dict.fromkeys((each.text, said))
             found = [_key(part) for text in texts for part in (text, *_sentences(text))]
             with self._lock:
+                self._said[each.id] = said
+                self._said.move_to_end(each.id)
+                while len(self._said) > _MOST_SAID:
+                    self._said.popitem(last=False)
                 for key in filter(None, found):
                     self._known[key] = (each.id, dates)
                     self._known.move_to_end(key)
                 while len(self._known) > _MOST:
                     self._known.popitem(last=False)
 
-    def hold(self, text: str, dates: Collection[str] | None = None) -> bool:
-        """Whether a text only repeats what was quoted: as a block, by its words, or by sentences.
+    def rest(
+        self, text: str, dates: Collection[str] | None = None, *, loosely: bool = False
+    ) -> str:
+        """What a text says beside what was quoted; the text itself where nothing was.
+
+        Blocks of a context are left out, and sentences that are quoted word for word.
 
         Args:
             dates: the dates that the text names; where one of the quoted memory is missing, it is
                 another text ("tomorrow" a day later). None does not compare them.
+            loosely: also clauses that have only words of one quoted text: an agent retells.
         """
-        if not self._known:
-            return False
-        rest, quotes = _without_quotes(text)
-        if not _key(rest):
-            return quotes
-        if self._holds(_key(rest), dates):
-            return True
-        return all(self._holds(_key(each), dates) for each in _sentences(rest) if _key(each))
+        if not self._known or self._holds(_key(text), dates):
+            return "" if self._known else text
+        with self._lock:
+            said = list(self._said.values()) if loosely else []
+        rest = without(_without_quotes(text), lambda each: self._holds(_key(each), dates), _PART)
+        if said and any(map(str.isalnum, rest)):
+            rest = without_repeats(rest, [Wording(each, 0) for each in said])
+        return rest
 
     def erase(self, ids: Collection[int]) -> int:
         """Drop the wordings of forgotten memories; returns how many."""
@@ -81,6 +95,8 @@ class Echoes:
             gone = [key for key, (memory, _) in self._known.items() if memory in ids]
             for key in gone:
                 del self._known[key]
+            for memory in ids:
+                self._said.pop(memory, None)
             return len(gone)
 
     def _holds(self, key: _Words, dates: Collection[str] | None) -> bool:
@@ -96,14 +112,13 @@ def _key(text: str) -> _Words:
 
 
 def _sentences(text: str) -> list[str]:
-    return _SENTENCE_END.split(text)
+    return _PART.split(text)
 
 
-def _without_quotes(text: str) -> tuple[str, bool]:
-    """A text without the blocks and lines of contexts, and whether there were any."""
+def _without_quotes(text: str) -> str:
+    """A text without the blocks and lines of contexts."""
     rest = _LINE.sub(lambda found: "" if _is_json(found.group(1)) else found.group(), text)
-    rest = _BLOCK.sub("", rest)
-    return rest, rest != text
+    return _BLOCK.sub("", rest)
 
 
 def _is_json(text: str) -> bool:

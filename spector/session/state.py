@@ -51,6 +51,7 @@ class SessionState:
     Attributes:
         referents: who was named, as the resolver of references left it; None before any.
         previous: ids of the memories that the message before was stored as.
+        off_record: until when nothing is kept: "answer" of the agent, "session"; None for now on.
         observed: messages that were observed.
     """
 
@@ -84,6 +85,7 @@ class SessionState:
         )
         self.referents: Any = None
         self.previous: tuple[int, ...] = ()
+        self.off_record: str | None = None
         self.observed = 0
         #: held by what ends the session
         self.ending = threading.RLock()
@@ -170,7 +172,11 @@ class SessionState:
         self.buffer.add(None, text, importance=min(1.0, max(0.0, importance)))
 
     def note_recalled(self, records: Sequence[MemoryRecord]) -> None:
-        """Add memories that came to mind to the buffer, or count an access of them there."""
+        """Add memories that came to mind to the buffer, or count an access of them there.
+
+        Repeating them says nothing new.
+        """
+        self._echoes.note(records)
         count_access = self.buffer.touch
         for each in records:
             if not count_access(each.id):
@@ -182,13 +188,11 @@ class SessionState:
         """Note that a context quoted memories: repeating them says nothing new."""
         self._echoes.note(records)
 
-    def echoes(self, text: str, dates: Collection[str] | None = None) -> bool:
-        """Whether a text only repeats what a context of this session quoted.
-
-        Args:
-            dates: the dates that it names, where these are known.
-        """
-        return self._echoes.hold(text, dates)
+    def rest_of(
+        self, text: str, dates: Collection[str] | None = None, *, loosely: bool = False
+    ) -> str:
+        """What a text says beside what the session has quoted; see `Echoes.rest`."""
+        return self._echoes.rest(text, dates, loosely=loosely)
 
     # -- the end ----------------------------------------------------------------------------------
 

@@ -26,8 +26,8 @@ def test_equal_valences_count_half() -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind", "stopped"),
-    [("I'm a nurse.", "fact", None), ("let me think about that", "smalltalk", "density"),
-     ("What is it?", "question", "question"), ("<a>b</a>", "code", "xml_block")],
+    [("I'm a nurse.", "fact", None), ("let me think about that", "smalltalk", "thin"),
+     ("What is it?", "question", "question"), ("<a>b</a>", "code", "code")],
 )  # fmt: skip
 def test_what_is_observed(text: str, kind: str, stopped: str | None) -> None:
     assert observed(text) == (kind, stopped)

@@ -28,13 +28,11 @@ from tests.fakes import FakeEmbedder
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "observe": {
-        "gate": True, "gate_by": "slots", "min_chars": 1, "max_chars": 5000, "on_long": "skip",
-        "on_injection": "skip", "markdown_lines": 5, "code_share": 0.5, "prose_words": 30,
-        "question_words": 6, "max_emoji": 3,
-        "min_density": 2, "max_entities": 8, "entity_by": "frame", "max_rewritten_chars": 500,
+        "gate": True, "gate_by": "slots", "max_chars": 5000, "max_quoted": 2000,
+        "on_injection": "skip", "max_entities": 8, "entity_by": "frame", "max_rewritten_chars": 500,
         "annotate": True, "reference_precision": 0.75, "hide_at": 0.97, "order_at": 0.4,
         "rewrite": False, "keep_raw": True, "importance": "channels",
-        "weights": (0.25, 0.30, 0.25, 0.20), "boost_range": (0.7, 1.3), "min_importance": 0.2,
+        "weights": (0.25, 0.30, 0.25, 0.20), "boost_range": (0.7, 1.3),
         "create_below": 0.70, "update_from": 0.75, "reinforce_above": 0.92,
         "gap_importance": 0.6, "contradiction_likeness": 0.45, "gate_neighbours": 5,
         "relate_neighbours": 8, "gate_scale": "cosine", "on_update": "create",
@@ -112,9 +110,9 @@ _BANDS = {"observe.gate_by": "bands", "observe.gate_neighbours": 8}
 PRESETS: dict[str, dict[str, Any]] = {
     "spector": {},
     "v9": _BANDS | {
-        "observe.min_chars": 11, "observe.rewrite": True, "observe.on_update": "merge",
+        "observe.rewrite": True, "observe.on_update": "merge",
         "observe.reward_prior": False, "observe.exclamation": 0.2, "observe.confidence": "class",
-        "observe.entity_by": "mention", "observe.prose_words": 0, "observe.question_words": 0,
+        "observe.entity_by": "mention",
         "knowledge.edges_per_memory": 0, "sleep.order": "v9",
         "sleep.utility_drift_up": True, "sleep.promote_accesses_utility": 0,
         "sleep.promote_entity_memories": 3, "sleep.promote_entity_sessions": 1,
@@ -125,7 +123,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "context_abbreviated": 0.4, "profile": "cognitive",
     },
     "ucma": _BANDS | {
-        "observe.importance": "ucma", "observe.question_words": 0,
+        "observe.importance": "ucma",
         "sleep.retention_curve": "ebbinghaus",
         "sleep.compress_below": "forget", "sleep.forget_max_importance": 1.0,
         "sleep.blast_radius": 1.0, "sleep.forget_action": "forget", "association.expand": True,
@@ -133,7 +131,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "stability_by_importance": False, "profile": "ucma",
     },
     "maxim": _BANDS | {
-        "observe.question_words": 0,
         "sleep.promote_entity_memories": 1, "sleep.promote_entity_sessions": 1,
         "sleep.blast_radius": 1.0,
     },
@@ -222,8 +219,6 @@ def test_a_share_is_at_most_one_and_a_count_is_an_integer(section: str, name: st
 def test_limits_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"create_below is 0\.8, above update_from"):
         spector.ObserveConfig(create_below=0.8)
-    with pytest.raises(InvalidInputError, match="min_chars is 6000, above max_chars"):
-        spector.ObserveConfig(min_chars=6000)
     with pytest.raises(InvalidInputError, match="boost_range"):
         spector.ObserveConfig(boost_range=(1.3, 0.7))
     with pytest.raises(InvalidInputError, match="capacity_trim is 450, above capacity_active"):
@@ -253,8 +248,8 @@ def test_words_are_kept_in_their_order() -> None:
 
 
 def test_changes_win_over_a_preset() -> None:
-    config = Config.preset("v9", observe={"min_chars": 5}, max_tags=8)
-    assert (config.observe.min_chars, config.observe.gate_by, config.max_tags) == (5, "bands", 8)
+    config = Config.preset("v9", observe={"max_chars": 500}, max_tags=8)
+    assert (config.observe.max_chars, config.observe.gate_by, config.max_tags) == (500, "bands", 8)
     whole = Config.preset("v9", observe=spector.ObserveConfig())
     assert (whole.observe.gate_by, whole.sleep.order) == ("slots", "v9")
     assert Config.preset() == Config.preset("spector") == Config()
@@ -271,7 +266,7 @@ def test_what_a_preset_does_not_know_is_refused() -> None:
 
 
 def test_a_section_of_another_kind_is_refused() -> None:
-    for value in (spector.SleepConfig(), {"min_chars": 1}, None, 1):
+    for value in (spector.SleepConfig(), {"max_chars": 1}, None, 1):
         with pytest.raises(InvalidInputError, match=r"Config\.observe is"):
             Config(observe=value)  # type: ignore[arg-type]
 
@@ -341,7 +336,7 @@ def test_a_configuration_is_a_value() -> None:
     assert copy.deepcopy(config) == pickle.loads(pickle.dumps(config)) == config
     assert len({config, copy.copy(config)}) == 1
     with pytest.raises(dataclasses.FrozenInstanceError):
-        config.observe.min_chars = 3  # type: ignore[misc]
+        config.observe.max_chars = 3  # type: ignore[misc]
 
 
 def test_importing_spector_loads_no_configuration() -> None:

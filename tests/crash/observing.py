@@ -23,7 +23,7 @@ MERGING: Final[Config] = replace(
 
 #: keeps orders to the agent apart, and takes long messages to pieces
 KEEPING: Final[Config] = replace(
-    TINY, observe=ObserveConfig(on_injection="quarantine", on_long="split", max_chars=120),
+    TINY, observe=ObserveConfig(on_injection="quarantine", max_chars=120),
 )  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def _assert_equal(messages: list[dict[str, str]], embedder: Any, session: str | 
 
 def _read(result: dict[str, Any]) -> dict[str, Any]:
     """What does not depend on other memories."""
-    names = ("kind", "filter", "category", "entities", "emotion", "density", "class_confidence")
+    names = ("kind", "filter", "category", "entities", "emotion", "doubt", "class_confidence")
     parts = ("text", "said", "notes", "references", "valid_until", "entities")
     return {name: result.get(name) for name in names} | {
         "units": [{name: each[name] for name in parts} for each in result["units"]]

@@ -183,10 +183,3 @@ def test_facts_of_what_is_said_in_passing(text: str, facts: list[str]) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
         memory.observe(text, user_id="ada")
         assert [each.text for each in memory.facts.query(user_id="ada")] == facts
-
-
-def test_a_long_message_that_is_stopped_says_how_to_keep_it() -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
-        result = memory.observe("The garden needs water. " * 300)
-        assert result.filter == "length"
-        assert 'on_long="split"' in str(result)

@@ -24,7 +24,7 @@ SAID = (
     "I told Zebulon in Quixville that I will never sell the zylophone of my grandfather. He said"
     " that he had looked for one for years, and offered more than it was worth to both of us."
 )
-REWRITTEN = Config(observe=ObserveConfig(rewrite=True, min_density=0))
+REWRITTEN = Config(observe=ObserveConfig(rewrite=True))
 
 
 def shown(session: spector.Session) -> str:

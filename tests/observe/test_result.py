@@ -33,7 +33,7 @@ def full() -> spector.ObserveResult:
         flashbulb=True, valid_until=datetime(2026, 11, 27, tzinfo=UTC), entities=("Omar",),
     )  # fmt: skip
     return spector.ObserveResult(
-        entry_id="e1", stored=True, kind="plan", density=spector.Density(2, 1, 1, 0),
+        entry_id="e1", stored=True, kind="plan", doubt="fragment",
         category="plan", class_confidence=0.35, entities=("Omar", "Lisbon"),
         emotion=spector.Emotion(-0.25, 0.4, "fear", ("worried",)), units=(unit,), captured=(1, 2),
         fallbacks=("formation",), elapsed_ms=1.5,
@@ -45,14 +45,14 @@ def test_a_result_prints_each_stage_on_a_line() -> None:
     assert lines[0] == "supersede"
     stages = [line.split()[0] for line in lines[1:]]
     assert stages == (
-        "filters class entities density emotion formation gate importance flashbulb ends tag"
+        "filters class entities doubtful emotion formation gate importance flashbulb ends tag"
         " relations facts memory captured fallbacks"
     ).split()
     text = str(full())
     assert "supersede of 3, 4 by rule contradiction, likeness 0.81 to 3" in text
     channels = "novelty 1.00, arousal 0.50, reward 0.50, attention 0.50; boost 1.00"
     assert f"0.625, high ({channels})" in text
-    assert "4 (entities 2, facts 1, temporal 1, corrections 0)" in text
+    assert "fragment; kept with little importance" in text
     assert "notes [Omar], [2026-11-26]; left open: it" in text
     assert "same_entity 3" in text
 
@@ -86,13 +86,13 @@ def test_a_dry_run_says_what_it_would_do() -> None:
 
 def test_a_result_is_json() -> None:
     found = json.loads(json.dumps(full().to_dict(), allow_nan=False))
-    assert found["density"]["score"] == 4
+    assert found["doubt"] == "fragment"
     assert found["units"][0]["id"] == 7
     assert found["units"][0]["importance"]["priority"] == "high"
     assert found["units"][0]["valid_until"] == "2026-11-27T00:00:00+00:00"
     assert found["units"][0]["notes"][1] == [38, 50, "date", "2026-11-26"]
     empty = spector.ObserveResult(entry_id="e", stored=False)
-    assert json.loads(json.dumps(empty.to_dict()))["density"] is None
+    assert json.loads(json.dumps(empty.to_dict()))["doubt"] == ""
 
 
 def test_results_cannot_be_changed() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.observing import KINDS, alarm_of, classify, density_of, is_hedged
+from spector.language.observing import KINDS, alarm_of, classify, is_hedged
 
 
 @pytest.mark.parametrize(
@@ -57,28 +57,9 @@ def test_two_entities_make_a_message_rich_in_entities() -> None:
     assert classify("they met", entities=1).kind == "other"
 
 
-@pytest.mark.parametrize(
-    ("text", "entities", "score"),
-    [
-        ("I'm a nurse.", 0, 2), ("Ben hemşireyim.", 0, 2), ("sounds good", 0, 0),
-        ("let me think about that", 0, 0), ("bir düşüneyim", 0, 0), ("What is it?", 0, 0),
-        ("Wow, that's so cool, I'm glad you like it!", 0, 0), ("", 0, 0),
-    ],
-)
-def test_density(text: str, entities: int, score: int) -> None:
-    assert density_of(text, entities=entities).score == score
-
-
-def test_density_counts_entities_statements_times_and_corrections() -> None:
-    found = density_of("Actually Ada moved to Kars yesterday", entities=2, statements=1)
-    assert (found.entities, found.facts, found.temporal, found.corrections) == (2, 1, 1, 1)
-    assert density_of("Dün Kars'a taşındım", entities=1).temporal == 1
-
-
 @given(st.text(max_size=200))
-def test_any_text_has_a_class_and_a_density(text: str) -> None:
+def test_any_text_has_a_class(text: str) -> None:
     assert classify(text).kind in KINDS
-    assert density_of(text, entities=0).score >= 0
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_a_session_quotes_those_of_its_user(memory: spector.Memory) -> None:
     assert "Ada likes tea" in text
     assert "Bob" not in text
     assert "tea" not in session.context("Where did Ada move to?", always=True, hot=False).text
-    assert session.state.echoes("Ada likes tea")
+    assert session.state.rest_of("Ada likes tea") == ""
 
 
 def test_quoting_them_does_not_count_as_use(memory: spector.Memory) -> None:

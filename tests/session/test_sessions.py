@@ -326,7 +326,7 @@ def test_what_is_forgotten_leaves_the_session(memory: spector.Memory, purge: boo
     assert [each.text for each in session.buffer.entries] == ["It rained."]
     assert [each.content for each in session.sensory.drain()] == ["It rained."]
     assert [tag.memory_id for tag in session.tags] != [gone.id]
-    assert not session.state.echoes("Ada moved to Kars.")
+    assert session.state.rest_of("Ada moved to Kars.") == "Ada moved to Kars."
     session.end()
     assert texts(memory) == ["It rained."]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from typing import Final
 
@@ -14,6 +14,7 @@ from spector.language.dates import DateExpression, Moment, dates_in, moments_in,
 from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
+from spector.language.statements import own_words, quotations
 from spector.language.words import plain
 from spector.records import Note, Reference
 
@@ -67,7 +68,7 @@ def form(
     """The statements of a message, in its order.
 
     Args:
-        text: the message; words of it are never changed.
+        text: the message; words of it are never changed, and what it quotes is not read.
         referents: who was named before in the conversation.
         now_ms: the moment of the message.
         timezone: where it was written; decides which day "yesterday" is.
@@ -78,17 +79,32 @@ def form(
     if not text.strip():
         return ()
     today = local_day(now_ms, timezone)
-    turkish = reads_turkish(text)
-    dates = tuple(dates_in(text, today, turkish=turkish))
-    moments = tuple(moments_in(text, local_of_ms(now_ms, timezone), turkish=turkish))
+    own = own_words(text)
+    turkish = reads_turkish(own)
+    dates = tuple(dates_in(own, today, turkish=turkish))
+    moments = tuple(moments_in(own, local_of_ms(now_ms, timezone), turkish=turkish))
     references = referents.references(
-        text, turkish=turkish, least=reference_precision, speaker=speaker
+        own, turkish=turkish, least=reference_precision, speaker=speaker
     )
-    return assembled(
-        text, units_of(text, dates, turkish=turkish), dates=dates, moments=moments,
-        references=references,
-        now_ms=now_ms, timezone=timezone, annotate=annotate,
+    is_quoting = own != text  # a quotation belongs to the sentences around it: all are one
+    units = (Unit(0, len(text)),) if is_quoting else units_of(own, dates, turkish=turkish)
+    made = assembled(
+        own, units, dates=dates, moments=moments, references=references, now_ms=now_ms,
+        timezone=timezone, annotate=annotate,
     )  # fmt: skip
+    return tuple(_quoting(each, text) for each in made) if is_quoting else made
+
+
+def _quoting(whole: Formed, text: str) -> Formed:
+    """A statement that was formed of own words, with what stands quoted among them."""
+    shown, moved, notes = whole.text, 0, list(whole.notes)
+    for each in quotations(text):
+        while notes and notes[0].start <= each.start + moved:
+            moved += notes[0].end - notes[0].start
+            del notes[0]
+        start, end = each.start + moved, each.end + moved
+        shown = shown[:start] + text[each.start : each.end] + shown[end:]
+    return replace(whole, text=shown, said=text)
 
 
 def assembled(

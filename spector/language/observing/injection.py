@@ -36,14 +36,43 @@ _LONGEST_RUN: Final = 400
 _LONGEST_WORD: Final = 16
 #: words in a pattern
 _LITERAL: Final = re.compile(r"(?<![\\a-z])[a-z]{2,}")
+#: takes back what the speaker said, or a matter of his of which he then says what is so
+_TAKEN_BACK: Final = re.compile(
+    r"\b(?:ignore|disregard|forget|scrap|drop|skip|throw out|set aside|cancel|erase|delete|override"
+    r"|(?:do not|don't) follow) (?:[^.!?;:\n]{0,60}?"
+    r"(?:\b(?:i|we)(?:'ve| have| had)?(?: just| already)?"
+    r" (?:told|said|say|gave|wrote|sent|set|left|mentioned|asked|made|put|typed|listed)\b"
+    r"|\b(?:my|our)\b)[^.!?;,:\n]{0,60}"
+    r"|[^.!?;:\n]{0,40}?(?:\b(?:about|regarding|before|on)\b[^.!?;,:\n]{1,40}|\b\w+)"
+    r"[,;] (?=(?:i|i'm|we|my|our|it|it's|he|she|they|the) [^\n]{3}))"
+    r"|\b\w+(?:[iu]m[iu]|[iu]m[iu]z[iu]|d[iu]g[iu]m\w*|dikler[iu]m\w*|(?<!lar)(?<!ler)[iu])"
+    r" (?:unut|yok say|dikkate alma|iptal et|bos ver|gormezden gel|sil)[.,;]"
+    r"(?= [^.!?\n]*(?:yor(?:um|uz)|[dt][iu](?:m|k)|\b\d|yaz|g[iu]n[iu])\b)"
+)
+#: what is the agent's own, or the store's
+_OF_AGENT: Final = re.compile(
+    r"\b(?:you(?:r|rs|'re)?|system|developers?|guidelines?|polic\w+|safety|filters?|moderation"
+    r"|ethic\w*|ai|assistants?|users?|admins?|security|programming|confidential\w*|secrets?|models?"
+    r"|sistem\w*|guvenlik\w*|sana|filtre\w*|gelistirici\w*)\b(?! (?:about|that)\b)"
+)
 _MARKS: Final = re.compile(r"(?<=\w)[*_~`]{1,8}|[*_~`]{1,8}(?=\w)")
 _JOINERS: Final = re.compile(r"(?<=\w)[-_.+/]{1,8}(?=\w)")
 
 
 def is_injection(text: str) -> bool:
-    """True if a text commands the agent to drop its rules, takes a role or asks for its prompt."""
+    """True if a text commands the agent to drop its rules, takes a role or asks for its prompt.
+
+    Who takes back what he himself has said corrects, and attacks nobody: that clause is not tried.
+    """
     screen = _screen()
-    return any(screen.matches(form) for form in _forms(text[:_MOST_CHARS]))
+    return any(
+        screen.matches(form) and screen.matches(_TAKEN_BACK.sub(_unless_of_agent, form))
+        for form in _forms(text[:_MOST_CHARS])
+    )
+
+
+def _unless_of_agent(clause: re.Match[str]) -> str:
+    return clause.group() if _OF_AGENT.search(clause.group()) else " "
 
 
 def is_system_content(text: str) -> bool:

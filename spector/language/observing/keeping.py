@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from spector.language.observing.density import substance_of
+from spector.language.observing.content import substance_of
 from spector.language.words import analyse, is_stop
 
 __all__ = ["keep_scores"]

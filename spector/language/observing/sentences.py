@@ -9,15 +9,13 @@ from typing import Final
 
 from spector.language.cues import need_gate
 from spector.language.observing.rules import Rules, rules_of
-from spector.language.statements import find_instruction
+from spector.language.statements import find_instruction, own_words
 from spector.language.tables import language_of, languages_applied
 from spector.language.words import plain, within
 from spector.process import keeps
 
-__all__ = ["Part", "asks_to_keep", "parts_of"]
+__all__ = ["Part", "asks_to_keep", "news_of", "parts_of"]
 
-#: code between fences, and a fence that nothing closes
-_FENCE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 #: ends of sentences; a full stop within a number, a name or an abbreviation is none
 _END: Final = re.compile(
     r"(?<!\bmr)(?<!\bdr)(?<!\bms)(?<!\bmrs)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bno)"
@@ -33,6 +31,9 @@ _MOST_SENTENCES: Final = 400
 _LONGEST: Final = 400
 #: a clause of fewer words states nothing beside a question
 _LEAST_WORDS: Final = 4
+#: a clause that begins so states something of its speaker
+_ONESELF: Final = frozenset(("i", "i'm", "i've", "i'd", "i'll", "we", "we're", "we've", "we'll"))
+_DENIALS: Final = frozenset("can't cannot don't won't didn't haven't never no not".split())
 #: among its first words is the subject of a statement
 _OPENING: Final = 3
 #: a sentence without a question mark asks only if it is short
@@ -41,7 +42,11 @@ _MOST_WORDS_UNMARKED: Final = 14
 _TOLD_BY_ONESELF: Final = re.compile(
     r"\w{2,}(?:[iu]yor(?:um|uz)|[dt][iu](?:m|k)|[ae]c[ae]g(?:im|iz))"
 )
-_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WORD: Final = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+#: a wish of few words: "fewer words pls"
+_PLEADS: Final = re.compile(r"^(?:\S+ ){1,4}(?:pls|plz|please|lutfen)\W*$")
+#: a name that did something: "Mark moved"
+_NAMED: Final = re.compile(r"[A-Z]\w+ [a-z]{2,}ed\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Part:
 
 
 def parts_of(text: str) -> tuple[Part, ...]:
-    """The sentences of a message without its code."""
+    """The sentences of a message that are its speaker's own words."""
     return _parts_of(text[:_MOST_CHARS], languages_applied())
 
 
@@ -76,10 +81,26 @@ def asks_to_keep(text: str) -> bool:
     return any(part.kept or part.lasts for part in parts_of(text))
 
 
+def news_of(text: str) -> str:
+    """A text with spaces in place of words that only say that it was said before.
+
+    "As I said, I live in Kars" says no more than "I live in Kars".
+    """
+    folded = plain(text)
+    if len(folded) != len(text):
+        return text
+    for each in rules_of(language_of(text)).patterns["again"]:
+        found = each.search(folded)
+        if found and any(map(str.isalnum, text[: found.start()] + text[found.end() :])):
+            blank = " " * (found.end() - found.start())
+            text = text[: found.start()] + blank + text[found.end() :]
+    return text
+
+
 @keeps(64)
 def _parts_of(text: str, codes: tuple[str, ...]) -> tuple[Part, ...]:
-    rules = rules_of(language_of(text))
-    bare = _FENCE.sub(lambda found: " " * (found.end() - found.start()), text)
+    bare = own_words(text)
+    rules = rules_of(language_of(bare))
     out: list[Part] = []
     for start, end in within(_LONGEST, bare, (each.end() for each in _END.finditer(bare))):
         piece = bare[start:end]
@@ -98,7 +119,10 @@ def _part(text: str, start: int, rules: Rules) -> Part:
     lasts = not kept and _is_about_answers(text)
     if kept or lasts or _is_lasting(folded, rules):
         return Part(text, folded, start, "says", folded, lasts, kept)
-    if _orders(folded, rules):
+    announced = (each.match(folded) for each in rules.patterns["announces"])
+    if told := next(filter(None, announced), None):
+        return Part(text, folded, start, "says", folded[told.end() :])
+    if _orders(text, folded, rules):
         return Part(text, folded, start, "orders", _stated_before(folded, rules))
     if _asks(folded, rules):
         return Part(text, folded, start, "asks", _stated_before(folded, rules))
@@ -126,10 +150,10 @@ def _asks(folded: str, rules: Rules) -> bool:
     )
 
 
-def _orders(folded: str, rules: Rules) -> bool:
-    if _matches(folded, rules, "request"):
+def _orders(text: str, folded: str, rules: Rules) -> bool:
+    if _matches(folded, rules, "request") or _PLEADS.search(folded):
         return True
-    if folded.endswith("?"):
+    if folded.endswith("?") or _NAMED.match(text):
         return False
     words = _WORD.findall(folded)
     return _begins_with_order(words, rules.words) or _ends_with_order(words, rules.words)
@@ -172,17 +196,20 @@ def _stated_before(folded: str, rules: Rules) -> str:
     for n, clause in enumerate(clauses):
         words = _WORD.findall(clause)
         is_aside = 0 < n < len(clauses) - 1 and words[:1] and words[0] in rules.words["relatives"]
-        if not is_aside and (_matches(clause, rules, "asks") or _orders(clause, rules)):
+        if not is_aside and (_matches(clause, rules, "asks") or _orders(clause, clause, rules)):
             is_asked = True
         elif not clause.rstrip().endswith("?"):
             if not is_asked:
                 before.append(clause)
-            elif len(words) >= _LEAST_WORDS and words[0] in subjects:
+            elif words and words[0] in subjects and (
+                len(words) >= _LEAST_WORDS or words[0] in _ONESELF
+            ):
                 said.append(clause)
     words = _WORD.findall(" ".join(before))
     least = _LEAST_WORDS if subjects else _LEAST_WORDS // 2  # a word of Turkish is a phrase
+    is_denied = bool(words) and words[0] in _DENIALS  # "can't drink milk, which cake ...?"
     is_opened = not subjects or subjects & set(words[:_OPENING]) or len(words) >= 2 * least
-    if len(words) >= least and is_opened:
+    if (len(words) >= least and is_opened) or is_denied:
         said = [", ".join(before), *said]
     return " ".join(said) if is_asked or not folded.endswith("?") else ""
 

@@ -30,6 +30,12 @@ from spector.language.statements.markers import (
     subject_of,
 )
 from spector.language.statements.names import names_of
+from spector.language.statements.quotations import (
+    Quotation,
+    own_words,
+    quotations,
+    shorten_quotations,
+)
 from spector.language.statements.roles import (
     BARE_ROLES,
     is_invisible,
@@ -66,6 +72,7 @@ __all__ = [
     "MemoryText",
     "Opening",
     "Question",
+    "Quotation",
     "Speakers",
     "Statement",
     "StatementPair",
@@ -85,8 +92,11 @@ __all__ = [
     "may_instruct",
     "names_of",
     "opening_of",
+    "own_words",
+    "quotations",
     "reads_like_a_role",
     "says_i",
+    "shorten_quotations",
     "speaker_in",
     "speaker_opening",
     "subject_of",

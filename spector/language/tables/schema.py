@@ -30,7 +30,7 @@ def _shape(words: str, patterns: str = "") -> Shape:
 PARTS: Final[Mapping[str, Shape]] = {
     "language": _shape("common", "letters endings"),
     "signs": _shape("joy anger fear sadness surprise disgust"),
-    "code": _shape("", "lines"),
+    "code": _shape("", "lines logs"),
     "emotion": _shape(
         "positive_weak positive positive_strong negative_weak negative negative_strong"
         " negators_before negators_behind joy anger fear sadness surprise disgust"
@@ -41,7 +41,7 @@ PARTS: Final[Mapping[str, Shape]] = {
         "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
         " subjects alarm alarm_weak temporal corrections changes",
         "correction rule preference decision plan fact entity injection system asks"
-        " request keep reminder lasting first_person reaction",
+        " again announces request keep reminder lasting first_person reaction",
     ),
 }
 

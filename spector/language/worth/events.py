@@ -8,7 +8,7 @@ from typing import Final
 from spector.language.frames import extract
 from spector.language.worth.wording import Wording
 
-__all__ = ["is_event", "is_other_day"]
+__all__ = ["is_event", "is_other_event"]
 
 _MS_PER_DAY: Final = 86_400_000
 _EVERY: Final = ("asserted", "hedged", "planned", "reported", "conditional", "asked")
@@ -51,6 +51,13 @@ def is_event(text: Wording) -> bool:
     )
 
 
-def is_other_day(one_ms: int, other_ms: int) -> bool:
-    """Whether two moments are on different days, UTC."""
-    return one_ms // _MS_PER_DAY != other_ms // _MS_PER_DAY
+def is_other_event(one: Wording, other: Wording) -> bool:
+    """Whether two texts of different days, UTC, tell of two events, or may.
+
+    Texts that name the same dates tell of the same, whenever they are said.
+    """
+    if one.event_ms // _MS_PER_DAY == other.event_ms // _MS_PER_DAY:
+        return False
+    if one.dates and one.dates == other.dates:
+        return False
+    return is_event(one) or is_event(other)

@@ -12,11 +12,11 @@ from spector.language.statements import is_question, names_of
 from spector.language.time import time_range_in
 from spector.language.words import analyse, is_stop, plain
 
-__all__ = ["Wording", "same_particulars", "same_words"]
+__all__ = ["NUMBER_WORDS", "Wording", "same_particulars", "same_words"]
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[$€£₺¥%]")
 _NUMBER: Final = re.compile(r"\d[\d.,:/-]*")
-_NUMBER_WORDS: Final = re.compile(
+NUMBER_WORDS: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
     r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
     r"|ninety|hundred|thousand|million|iki|uc|dort|bes|alti|yedi|sekiz|dokuz|yirmi|otuz|kirk|elli"
@@ -84,7 +84,7 @@ class Wording:
     def numbers(self) -> frozenset[str]:
         """Its numbers and amounts in digits."""
         found = [each.rstrip(".,:/-") for each in _NUMBER.findall(self.folded)]
-        found += _NUMBER_WORDS.findall(self.folded)
+        found += NUMBER_WORDS.findall(self.folded)
         return frozenset(normal_value(each) for each in found)
 
     @cached_property

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from spector.config import ObserveConfig
-from spector.language.worth import Wording, is_event, is_other_day, same_words
+from spector.language.worth import Wording, is_other_event, same_words
 from spector.observe.gate.bands import decide_by_bands
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.changing import changes_perhaps
@@ -152,7 +152,7 @@ def _is_of_same(new: Incoming, old: Candidate) -> bool:
 
 
 def _is_other_event(new: Incoming, old: Candidate, words: Wording) -> bool:
-    return is_other_day(new.event_ms, old.record.event_ms) and is_event(words)
+    return is_other_event(words, Wording(old.said, old.record.event_ms))
 
 
 def _ids(found: Iterable[Contradiction]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from spector.knowledge import Changes, KnowledgeReader
 from spector.knowledge.induction import plan_moved_references
-from spector.language.worth import Wording, is_event, is_other_day, same_particulars
+from spector.language.worth import Wording, is_other_event, same_particulars
 from spector.layout import Flag, TierCode
 from spector.records import MemoryRecord
 from spector.search import Strengths
@@ -129,7 +129,7 @@ def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:
     if "dream" in (one.write_source, other.write_source):
         return False
     texts = Wording(one.said, one.event_ms), Wording(other.said, other.event_ms)
-    if is_other_day(one.event_ms, other.event_ms) and any(map(is_event, texts)):
+    if is_other_event(*texts):
         return False
     return same_particulars(*texts)
 

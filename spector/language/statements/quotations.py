@@ -1,0 +1,209 @@
+"""The parts of a text that are not its speaker's own words: code, logs, mails, quoted speech."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from spector.language.statements.speakers import says_i
+from spector.language.tables import table_of
+from spector.process import keeps
+
+__all__ = ["Quotation", "own_words", "quotations", "shorten_quotations"]
+
+_Kind = Literal["code", "words"]
+#: of a line, what decides whether it is code
+_MOST_LINE: Final = 2_000
+_FENCED: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_JSON: Final = re.compile(r"[{\[]\s{0,4}\"[^\"\n]{1,200}\"\s{0,4}[:,]")
+#: signs that prose does not have
+_CODED: Final = re.compile(r"[{}<>;$\\|]|==|:=|&&| --?\w|\w\(|::|->|//|^\W*#")
+_TABLE_LINE: Final = re.compile(r"\s*\|?[^|\n]*\|[^|\n]*\|.*|\s*\|?\s*:?-{3,}.*")
+_REPLY_LINE: Final = re.compile(r"\s{0,3}>")
+#: where a mail begins that goes on to the end
+_MAIL: Final = re.compile(
+    r"^[ \t]*(?:(?:subject|betreff|konu|asunto|objet)\s*:[^\n]*\n|(?:from|von|kimden)\s*:[^\n]*\n"
+    r"|-{2,}\s*(?:original|forwarded)\b[^\n]*\n|on [^\n]{4,80} wrote:\s*\n"
+    r"|(?<=\n)[ \t]*dear [^\n]{1,40},\s*\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: hands over a text to work on, or a work that is done; what follows is that text
+_HANDED: Final = re.compile(
+    r"(?:^|(?<=[.!?\n]))[ \t\"'(]{0,4}(?:(?:please|kindly|now|then|and|also|ok|okay|hi|hey|hello"
+    r"|sure|of course|certainly|great|(?:can|could|would|will) you(?: please)?|help me(?: to)?"
+    r"|i (?:need|want) you to|lutfen|lütfen)[ ,!.:]+){0,4}(?:(?:"
+    r"(?:translat|proof-?read|summari[sz]|paraphras|rephras|reword|rewrit|transcrib|shorten|simplify"
+    r"|spell-?check)e?\b"
+    r"|(?:correct|edit|polish|improv|review|draft|writ|compos|reply|respond|typ|repeat|explain|fix"
+    r"|analy[sz]|check|convert|format|debug|read|answer|grad|rat)e?"
+    r" (?:a|an|the|this|these|it|my|our|to|for|into?)\b(?! (?:down|out)\b)"
+    r")[^:?!.\n]{0,120}?(?::|[?.]?[ \t]*\n)"
+    r"|(?:here(?:'s| is| are)|below is) (?:the|a|an|your|my)\b[^:\n]{0,80}:"
+    r"|[^:\n]{0,80}\b(?:cevir|çevir|duzelt|düzelt|ozetle|özetle|tercume et|tercüme et|kisalt|kısalt"
+    r"|yeniden yaz)(?:ir misin|[iı]n)?[ \t]*(?::|[?.]?[ \t]*\n))",
+    re.IGNORECASE,
+)
+#: asks to be kept, which is no work on a text
+_KEPT: Final = re.compile(r"\b(?:remember|keep|note|save|store|memori[sz]e|record|log)\b", re.I)
+#: someone else says what follows
+_SAID: Final = re.compile(
+    r"(?:^|(?<=[.!?\n]))[^:.!?\n]{1,100}\b(?:said|says|wrote|writes|texted|texts|asked|asks|answered"
+    r"|replied|replies|told (?:me|us)|tells (?:me|us)|goes|reads|dedi|diyor|yazdi|yazdı|yazmis"
+    r"|yazmış|yaziyor|yazıyor|sordu|demis|demiş)(?: to (?:me|us))?[ \t]*:[ \t]*",
+    re.IGNORECASE,
+)
+_MYSELF: Final = re.compile(
+    r"\b(?:i|we)(?:'ve| have| had)?(?: \w+)?\s+(?:said|says|wrote|texted|asked|answered|replied)\b",
+    re.IGNORECASE,
+)
+_MARKED: Final = re.compile(
+    r"[\"\u201c\u201d\u201e]([^\"\u201c\u201d\u201e]{6,4000})[\"\u201c\u201d]"
+    r"|\u00ab([^\u00ab\u00bb]{6,4000})\u00bb"
+    r"|(?<!\w)['\u2018\u201a](?=\S)([^\n\u2018]{6,400}?)(?<=\S)['\u2019](?!\w)"
+)
+_ADDRESS: Final = re.compile(r"\b(?:you|your|sen|senin|sana|siz)\b", re.IGNORECASE)
+_END: Final = re.compile(r"[.!?\u2026,]\s*\Z")
+_PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n")
+#: words from which on what stands in quotation marks is no name
+_LEAST_WORDS: Final = 3
+#: most of the last line of a long quotation that stays
+_LAST_LINE: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A part of a text that is not its speaker's own words, ``text[start:end]``.
+
+    Attributes:
+        kind: ``code`` (also logs and data), or ``words`` of somebody.
+    """
+
+    start: int
+    end: int
+    kind: _Kind
+
+
+def own_words(text: str) -> str:
+    """A text with spaces in place of what it quotes; every other letter stays at its place."""
+    for each in quotations(text):
+        text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
+    return text
+
+
+def shorten_quotations(text: str, most: int) -> str:
+    """A text whose quotations have so many characters at most, together.
+
+    Of a longer one the middle is left out, and its last line stays: it may close a block.
+    """
+    out, at, room = [], 0, most
+    for each in quotations(text):
+        quoted = text[each.start : each.end]
+        if len(quoted) > room:
+            last = quoted.rstrip().rpartition("\n")[2][-_LAST_LINE:]
+            quoted = f"{quoted[: max(0, room - len(last))]}\n\u2026\n{last}"
+        room = max(0, room - len(quoted))
+        out += [text[at : each.start], quoted]
+        at = each.end
+    return "".join((*out, text[at:]))
+
+
+@keeps(64)
+def quotations(text: str) -> tuple[Quotation, ...]:
+    """The parts of a text that are pasted or quoted, in their order; none overlaps another.
+
+    A text that is one quotation from end to end is its speaker's own: the marks are its clothes.
+    """
+    found: list[Quotation] = []
+    for start, end, kind in _candidates(text):
+        if start < end and not any(start < each.end and each.start < end for each in found):
+            found.append(Quotation(start, end, kind))
+    return tuple(sorted(found, key=lambda each: each.start))
+
+
+def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
+    for fence in _FENCED.finditer(text):
+        yield *fence.span(), "code"
+    yield from _blocks(text)
+    if mail := _MAIL.search(text):
+        yield mail.start(), len(text), "words"
+    for handed in _HANDED.finditer(text):
+        if not _KEPT.search(handed.group()):
+            yield handed.end(), _until(text, handed.end()), "words"
+    for said in _SAID.finditer(text):
+        if not _MYSELF.search(said.group()):
+            yield said.end(), _until(text, said.end()), "words"
+    for marked in _MARKED.finditer(text):
+        if _is_speech(text, marked):
+            yield *marked.span(), "words"
+
+
+def _until(text: str, start: int) -> int:
+    """Where a text ends that is handed over: with its paragraph, or, on lines of its own, never."""
+    if text[start : start + 1] == "\n" or text[start - 1 : start] == "\n":
+        return len(text)
+    found = _PARAGRAPH.search(text, start)
+    return found.start() if found and text[start : found.start()].strip() else len(text)
+
+
+def _is_speech(text: str, marked: re.Match[str]) -> bool:
+    """Whether quotation marks hold words of somebody, and not a name or the whole text."""
+    inner = next(each for each in marked.groups() if each is not None)
+    if len(inner.split()) < _LEAST_WORDS:
+        return False
+    if not any(map(str.isalnum, text[: marked.start()] + text[marked.end() :])):
+        return False
+    return bool(says_i(inner) or _ADDRESS.search(inner) or _END.search(inner))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, _Kind]]:
+    """Runs of lines of code, of a log, of a table, or of a mail that is answered."""
+    at = 0
+    run: tuple[str, int, int, int] | None = None  # what, start, end, lines
+    for line in text.split("\n"):
+        end = at + len(line)
+        what = _kind_of_line(line[:_MOST_LINE]) if line.strip() else ""
+        if line[:1].isalpha() and (data := _JSON.search(line)):
+            what = ""
+            closed = at + 1 + max(line.rfind("}"), line.rfind("]"))
+            yield at + data.start(), closed, "code"
+        if run is not None and what == run[0]:
+            run = (what, run[1], end, run[3] + 1)
+        elif run is None or what or line.strip():
+            if run is not None:
+                yield from _block(text, *run)
+            run = (what, at, end, 1) if what else None
+        at = end + 1
+    if run is not None:
+        yield from _block(text, *run)
+
+
+def _block(text: str, what: str, start: int, end: int, lines: int) -> Iterator[
+    tuple[int, int, _Kind]
+]:
+    if what in ("log", "reply") or lines > 1 or (
+        what == "code" and _CODED.search(text, start, end)
+    ):
+        yield start, end, "code" if what in ("log", "code") else "words"
+
+
+def _kind_of_line(line: str) -> str:
+    if _REPLY_LINE.match(line):
+        return "reply"
+    logs, code = _line_patterns()
+    if logs.match(line):
+        return "log"
+    if _TABLE_LINE.match(line):
+        return "table"
+    return "code" if code.match(line) else ""
+
+
+@lru_cache(maxsize=1)
+def _line_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    patterns = table_of("any", "code").patterns
+    return tuple(  # type: ignore[return-value]  # one for each list
+        re.compile(r"\s*(?:" + "|".join(each.pattern for each in patterns[name]) + ")")
+        for name in ("logs", "lines")
+    )
