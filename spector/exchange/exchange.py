@@ -28,7 +28,6 @@ from spector.exchange.vectors import Vectors
 from spector.knowledge.exchange import Arrivals
 from spector.records import MemoryRecord
 from spector.search import Listing
-from spector.search.view import Selection
 from spector.store.files import Bytes
 from spector.tiers import TierRouter
 from spector.write import ArrivalWriter, Incoming
@@ -74,8 +73,9 @@ class Exchange:
         damaged: list[int] | None = [] if parse_truth(skip_damaged, "skip_damaged") else None
         place = self._place(target, overwrite)
         written = self._export(
-            self._keeps(chosen), is_whole=chosen.is_everything, vectors=has_vectors,
-            damaged=damaged,
+            # nothing leads out of the selection, nor to what was forgotten or has expired
+            partial(self._listing.among, chosen), is_whole=chosen.is_everything,
+            vectors=has_vectors, damaged=damaged,
         ).write(
             place, self._listing.records(chosen, damaged, proven=True),
             total=count() if chosen.is_everything else None,
@@ -122,12 +122,6 @@ class Exchange:
             self._router, keeps, is_whole=is_whole, damaged=damaged,
             vectors=self._vectors if with_vectors else None,
         )
-
-    def _keeps(self, chosen: Selection) -> Callable[[Collection[int]], Collection[int]]:
-        """Which of some memories a selection has; nothing leads out of it."""
-        if chosen.is_everything:
-            return frozenset
-        return partial(self._listing.among, chosen)
 
     def import_(
         self, source: Any, change: Change | None = None, limit: Any = None,

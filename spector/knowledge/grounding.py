@@ -172,7 +172,8 @@ def plan_restated_figure(
     changes.put("payload", id=statistic, sort="statistic", json=text)
     for gone in sorted(set(before) - set(episodes)):
         changes.drop("edge", statistic, "computed_from", gone)
-    for fresh in sorted(set(episodes) - set(before)):
+    # it may be a reference of its concept, and nothing is computed from itself
+    for fresh in sorted(set(episodes) - {*before, statistic}):
         _tie(changes, statistic, "computed_from", fresh, now_ms)
     return changes
 

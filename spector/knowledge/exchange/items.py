@@ -29,7 +29,7 @@ _ITEMS: Final[Mapping[str, str]] = {
     "kind": "name (symmetric inverse prunable priority origin)",
     "predicate": "name",
     "pair": "ids count (at)",
-    "association": "evidence (user_id cue outcome strength observations)",
+    "association": "evidence (user_id cue outcome strength observations tool about)",
     "alias": "name of (user_id)",
     "merge": "kept gone (user_id)",
 }
@@ -94,11 +94,14 @@ def _association(line: Mapping[str, Any]) -> dict[str, Any]:
         })  # fmt: skip
     if not evidence:
         raise InvalidInputError("evidence is empty", hint="an association lives by its evidence")
+    about = "" if line["about"] in (None, "") else checked_part(line["about"], "about")
     return {
         "evidence": evidence,
         "json": {
             "cue": checked_part(line["cue"], "cue"),
             "outcome": checked_part(line["outcome"], "outcome"),
+            "tool": checked_part(line["cue" if line["tool"] is None else "tool"], "tool"),
+            "about": about,
             "strength": float(parse_number(line["strength"], "strength", low=0.0, high=1.0)),
             "observations": parse_integer(
                 line["observations"], "observations", low=0, high=MOST_COUNT

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from spector.errors import ImportFormatError
 from spector.knowledge.changes import Changes, New
@@ -26,6 +26,10 @@ from spector.records import RelationKind
 from spector.store.payloads import compact_json, encode
 
 __all__ = ["Arrival", "Arrivals", "MetError", "Place"]
+
+#: what two associations have in common that are one
+_SAID: Final = ("cue", "outcome", "tool", "about")
+
 
 class MetError(Exception):
     """A memory that was to be stored is in the store by now: it came between two looks."""
@@ -332,7 +336,7 @@ class Arrivals:
             item: int | New | None = None
             for known, row in reader.items_of("association", scope).items():
                 had = row["json"]
-                if (had.get("cue"), had.get("outcome")) == (about["cue"], about["outcome"]):
+                if all(had.get(each) == about[each] for each in _SAID):
                     item, about = known, _joined(had, about)
             if item is None:
                 item = changes.new_item()
