@@ -17,7 +17,7 @@ from typing import Final
 
 from spector.config import Config
 from spector.records import Hit, HitList, Signals
-from spector.search.selection import CUT, SEMANTIC, near_the_best
+from spector.search.selection import CUT, SEMANTIC, near_the_best, own_scores
 from spector.search.view import RecallRequest
 
 __all__ = [
@@ -126,14 +126,15 @@ def choose_hits(
     wide = isinstance(hits.request, RecallRequest) and hits.request.is_wide
     few = signals is not None and (signals.memories or _FEWEST) < _FEWEST
     tier = SEMANTIC if always or wide or few else None
-    near = {hit.id for hit in (near_the_best(hits[:k], cut, tier) if fits else hits[:k])}
+    best = max(own_scores(hits[:CROWD]), default=0.0)
+    near = {hit.id for hit in (near_the_best(hits, cut, tier, best=best) if fits else hits)}
     # what ranks before a near one was moved there for another reason: a time, a newer version
-    last = max((n for n, hit in enumerate(hits[:k]) if hit.id in near), default=-1)
+    last = max((n for n, hit in enumerate(hits[:CROWD]) if hit.id in near), default=-1)
     room = math.inf if always else _room(signals, verdict.probability, config.context_sure)
     doubt = f"an answer is doubtful (probability {verdict.probability:.2f}): no more are returned"
     found, taken = [], 0.0
     for n, (hit, value) in enumerate(zip(hits[:k], values, strict=False)):
-        is_near = hit.id in near if tier else n <= last
+        is_near = hit.id in near or (not tier and n <= last)
         reason = "" if is_near else "its score is far below the best"
         if not reason and value < least:
             reason = f"relevance {value:.2f} is below {least:g}"
@@ -182,7 +183,7 @@ def relevances(scores: Sequence[float]) -> list[float]:
     """The relevance of each hit, (n,) in 0..1: how far it stands out from the crowd.
 
     Args:
-        scores: (n,) of one recall, in any order, on any linear scale; n of ``CROWD`` or more.
+        scores: (n,) of one recall, on any linear scale; the first ``CROWD`` say what stands out.
 
     The root of the share of the best one's lead over the mean of ranks 21 to 40; of fewer hits the
     lower half is the crowd, and a little further away, because it may not be a crowd at all. Ratios
@@ -192,7 +193,7 @@ def relevances(scores: Sequence[float]) -> list[float]:
     """
     if not scores:
         return []
-    ordered = sorted(scores, reverse=True)[:CROWD]
+    ordered = sorted(scores[:CROWD], reverse=True)
     best, last, count = ordered[0], ordered[-1], len(ordered)
     crowd = ordered[count // 2 :]
     floor = sum(crowd) / len(crowd)

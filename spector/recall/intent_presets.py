@@ -23,7 +23,8 @@ from spector.search.view import RecallRequest, with_rested, within
 
 __all__ = [
     "LEAST_HITS", "apply_intent", "apply_mode", "by_importance", "filled_up", "in_order_of",
-    "intent_in", "limit_of", "only_preferred", "semantic", "weights_of", "woken",
+    "intent_in", "limit_of", "only_preferred", "semantic", "sorted_hits",
+    "weights_of", "woken",
 ]  # fmt: skip
 
 #: what a model is asked for the intent of a cue
@@ -118,6 +119,11 @@ def limit_of(intent: Intent | None, usual: int) -> int:
     return usual if intent is None else max(usual, PARAMS[intent].limit)
 
 
+def sorted_hits(intent: Intent | None) -> int:
+    """How many of the best hits are put in an order of the intent's own; 0 for none."""
+    return 0 if intent is None or PARAMS[intent].sort == "relevance" else PARAMS[intent].limit
+
+
 def only_preferred(request: RecallRequest) -> RecallRequest | None:
     """The recall of the categories that an intent is about alone; None where there is no such.
 
@@ -129,13 +135,12 @@ def only_preferred(request: RecallRequest) -> RecallRequest | None:
     return replace(request, category_mask=sum(1 << int(code) for code in codes))
 
 
-def in_order_of(intent: Intent | None, hits: HitList) -> HitList:
-    """The hits in the order that an intent is read in; their scores stay."""
-    sort = "relevance" if intent is None else PARAMS[intent].sort
-    if sort == "relevance" or len(hits) < 2:
-        return hits
-    key = _newest if sort == "newest" else _most_useful
-    return hits._holding(sorted(hits, key=key))
+def in_order_of(intent: Intent, hits: HitList, first: HitList) -> HitList:
+    """The hits, those that are first in the order that an intent is read in; their scores stay."""
+    key = _newest if PARAMS[intent].sort == "newest" else _most_useful
+    mine = {hit.id for hit in first}
+    head = sorted([hit for hit in hits if hit.id in mine], key=key)
+    return hits._holding([*head, *(hit for hit in hits if hit.id not in mine)])
 
 
 def _newest(hit: Hit) -> tuple[int, int]:

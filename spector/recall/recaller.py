@@ -44,10 +44,11 @@ from spector.recall.intent_presets import (
     limit_of,
     only_preferred,
     semantic,
+    sorted_hits,
     weights_of,
     woken,
 )
-from spector.recall.merging import DEPTH, merge_answers
+from spector.recall.merging import merge_answers
 from spector.recall.noting import note_context, note_recall
 from spector.recall.options import (
     COMMON,
@@ -63,7 +64,7 @@ from spector.recall.options import (
 from spector.recall.reading import default_k, read_cue, topic_in
 from spector.recall.windows import lying_in
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
-from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
+from spector.search import POOL, HotTier, Listing, Searcher, hot_hit, known_from
 from spector.search.evidence import Probes
 from spector.search.view import (
     Cue,
@@ -84,6 +85,8 @@ _SELECTING: Final = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most
 _MAX_RULES: Final = 16
+#: hits among which those of a time that a cue names are looked for
+_IN_WINDOW: Final = 128
 _SEVERAL_USERS: Final = (
     "everything about a user is asked for, and the memories are of several: pass user_id"
 )
@@ -124,18 +127,22 @@ class Recaller:
             with self._operations.noting("recall") as operation:
                 hits = self._recall(*args, **selecting)
                 note_recall(operation, args[0], selecting, hits)
-        request = hits.request
-        if request is not None and _request_of(hits).dormant_hint:
+        if hits.request is not None and _request_of(hits).dormant_hint:
             found = self._searcher.recall(woken(_request_of(hits)))
             dormant = tuple([hit.id for hit in found if hit.record.dormant])
             hits.stats = replace(hits.stats, dormant=dormant)
-        return hits if request is None else in_order_of(_request_of(hits).intent, hits)
+        return hits
 
     def _recall(
         self, cue: Any, vector: ArrayLike | None, k: Any, as_of: Any, kind: Any, profile: Any,
-        selective: Any, learn: bool, options: Any, rare: RareArguments, **selecting: Any,
+        selective: Any, learn: bool, options: Any, rare: RareArguments, *, in_order: bool = True,
+        **selecting: Any,
     ) -> HitList:
-        """The memories that should come to mind, best first; see ``Memory.recall``."""
+        """The memories that should come to mind; see ``Memory.recall``.
+
+        Args:
+            in_order: in the order of the cue's intent, else the best first.
+        """
         parsed = options_of(options, rare).parsed
         text, notes = parse_cue(cue, self._config)
         zone = parsed.zone or self._config.zone
@@ -146,11 +153,13 @@ class Recaller:
         # memories of several users do not answer what is known about one
         mixes = is_survey and not self._is_of_one_user(selection)
         intent = intent_in(text, parsed.intent, self._router, self._operations)
-        fetched = wanted = parse_k(k, self._config, limit_of(intent, default_k(topic, 10)))
+        wanted = parse_k(k, self._config, limit_of(intent, default_k(topic, 10)))
+        sorted_first = sorted_hits(intent) if in_order else 0
+        fetched = max(wanted, sorted_first)
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := need_gate(text)).needed:
                 return HitList(abstained=True, reason=skip_reason(decision))
-            fetched = min(max(wanted, CROWD), self._config.max_k)
+            fetched = max(fetched, CROWD)
         moment = parse_as_of(as_of, zone)
         drop, replaced = _dropped(parsed.drop_flags, moment)
         like = self._cue_vector(
@@ -190,10 +199,17 @@ class Recaller:
             hits = HitList(abstained=True, reason=_SEVERAL_USERS)
         else:
             splits = parsed.compound and text is not None and topic is None
-            hits = self._hits_of(request, kind if splits else None, usual)
+            split = kind if splits else None
+            first = hits = self._hits_of(request, split, usual)
+            if 0 < sorted_first < request.k:
+                first = self._hits_of(replace(request, k=sorted_first), split, usual)
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
         if selective and not mixes:
-            hits = select_hits(hits, wanted, self._config, cut_of(options, rare))
+            hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
+        if sorted_first and intent is not None and not mixes:
+            hits = in_order_of(intent, hits, first)
+        if len(hits) > wanted:
+            hits = hits._holding(hits[:wanted])
         self._confine((*hits, *hits.standing), request.selection)
         used = [hit.id for hit in (*hits, *hits.standing)]
         self._refresh(used, goes_along=learn)
@@ -230,7 +246,7 @@ class Recaller:
         self._probes.for_cue(text, make=True)
         cut = cut_of(recall.get("options"), recall)
         # the cut comes later: the hits behind it show how far the best one stands out
-        fetched = min(max(wanted, CROWD), self._config.max_k)
+        fetched = max(wanted, CROWD)
         hits = self._recall_for_context(text, fetched, {**recall, "cut": 0.0})
         found = builder.context(
             hits, text if topic is None else topic.text or text, wanted, cut=cut,
@@ -252,7 +268,8 @@ class Recaller:
         selecting = {name: given.get(name) for name in _SELECTING}
         return self._recall(
             text, given.get("vector"), k, given.get("as_of"), given.get("kind"),
-            given.get("profile"), False, False, given.get("options"), rare, **selecting,
+            given.get("profile"), False, False, given.get("options"), rare, in_order=False,
+            **selecting,
         )
 
     def _pinned(self, budget: int, recall: RecallArguments) -> list[Hit]:
@@ -326,7 +343,7 @@ class Recaller:
         """
         if request.reading.window is not None:
             deep = replace(
-                request, k=min(max(DEPTH * request.k, CROWD), self._config.max_k),
+                request, k=min(max(request.k, _IN_WINDOW), self._config.max_k),
                 reading=replace(request.reading, window=None),
             )
             return lying_in(self._hits_of(deep, kind, usual), request)
@@ -336,7 +353,7 @@ class Recaller:
         hits = None if preferred is None else self._searcher.recall(preferred)
         if not hits:
             hits = self._searcher.recall(request)
-        if len(hits) < LEAST_HITS and request is not usual and request.lexical:
+        if len(hits) < min(LEAST_HITS, request.k) and request is not usual and request.lexical:
             hits = filled_up(hits, self._searcher.recall(semantic(usual)), request.k)
         return hits if kind is None else self._with_parts(request, kind, hits)
 
@@ -353,14 +370,13 @@ class Recaller:
             found = read_cue(part, named=named, topic=None, may_be_now=False, now_ms=now_ms)
             return replace(found, asks_for_now=request.reading.asks_for_now)
 
-        deep = min(DEPTH * request.k, self._config.max_k)
         vectors = [request.cue.vector] * len(parts)
         if self._embedder is not None:
             vectors = list(embedded(self._embedder, parts))
         found = self._searcher.recall_all([
-            replace(request, k=deep),
+            replace(request, k=max(request.k, POOL)),
             *(
-                replace(request, cue=Cue(part, vector), reading=read(part), k=deep)
+                replace(request, cue=Cue(part, vector), reading=read(part), k=POOL)
                 for part, vector in zip(parts, vectors, strict=True)
             ),
         ])

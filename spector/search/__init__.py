@@ -6,11 +6,12 @@ from spector.search.associations import is_bare_node, known_from
 from spector.search.hot import HotTier, hot_hit
 from spector.search.listing import TRUSTED_S, Listing, parse_page
 from spector.search.neighbours import Neighbour, Neighbours, Slot
-from spector.search.searcher import Searcher
+from spector.search.searcher import POOL, Searcher
 from spector.search.survey import NO_END, Strengths, Surveyor, Words
 
 __all__ = [
     "NO_END",
+    "POOL",
     "TRUSTED_S",
     "HotTier",
     "Listing",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -78,22 +79,21 @@ class EvidenceSearch:
     def answer(self, plan: Plan) -> Answer:
         """The best by all evidence, in their final order, with signals."""
         cue = self._lexical.query(plan)
-        deep = plan
         versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
         values = plan.request.profile.ranking.newer and has_value_asked(plan.request.cue.text or "")
-        if (versions or values) and plan.k < LOOKED_AT:
-            deep = replace(plan, k=LOOKED_AT)
-        found = (self._of_small if self._ranker.is_small(cue.rows) else self._of_large)(
-            deep, cue, plan.k
-        )
+        found = (self._of_small if self._ranker.is_small(cue.rows) else self._of_large)(plan, cue)
         hits, signals = found.hits, None
         if not plan.request.reading.is_survey:  # of everything, nothing is judged
-            signals = self._signals.signals(plan, cue, found.ranked, hits[: plan.k])
+            signals = self._signals.signals(plan, cue, found.ranked, hits)
         if is_doubted(hits):
-            hits = self._demote_floods(deep, cue, found)
+            hits = demote_floods(hits, partial(self._others, plan, cue, found.ranked))
         newer: dict[int, tuple[int, ...]] = {}
         if versions:
-            hits, newer = self._put_newer_first(plan, found.ranked, hits)
+            text = plan.request.cue.text or ""
+            newer = newer_versions(hits[:LOOKED_AT], text)
+            if 2 * len(newer) >= LOOKED_AT:  # a series, whose newest may be farther behind
+                newer = extend_series(newer, hits[:MOST_VERSIONS], text)
+            hits = move_newer_first(hits, newer)
         if values:
             later = newer_values(hits[:LOOKED_AT], plan.request.cue.text or "")
             hits = move_newer_first(hits, later)
@@ -107,15 +107,11 @@ class EvidenceSearch:
 
     # -- ranking --------------------------------------------------------------------------------
 
-    def _of_small(self, plan: Plan, cue: LexicalQuery, k: int) -> _Found:
-        """The first hits of everything there is.
-
-        Args:
-            k: what a scan is asked for, where something may have no words or may not pass.
-        """
+    def _of_small(self, plan: Plan, cue: LexicalQuery) -> _Found:
+        """The first hits of everything there is."""
         result = None
         if plan.select is not None or not is_unfiltered(plan.query) or _lacks_words(plan):
-            result = plan.scan(k)
+            result = plan.scan(plan.k)
         ranked = self._modify(plan, self._ranker.all_of(plan, cue, result))
         stats = plan.stats(result, len(ranked))
         instructions = self._standing.set_aside(plan, ranked)
@@ -126,9 +122,10 @@ class EvidenceSearch:
             hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
         return _Found(hits, stats, ranked, instructions)
 
-    def _of_large(self, plan: Plan, cue: LexicalQuery, k: int) -> _Found:
+    def _of_large(self, plan: Plan, cue: LexicalQuery) -> _Found:
         """The first hits of as many candidates as it takes."""
-        want, by_words, allow = max(2 * plan.k, BY_SCORE), max(plan.k, BY_WORDS), None
+        first, by_words, allow = max(plan.k, BY_SCORE), max(plan.k, BY_WORDS), None
+        want = first
         while True:
             result = plan.scan(want, allow.allow if allow else None)
             ranked = self._ranker.best_of(plan, cue, result, by_words, allow)
@@ -138,7 +135,7 @@ class EvidenceSearch:
             hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
             if len(hits) >= plan.k or len(result) < want:
                 return _Found(hits, plan.stats(result), ranked, instructions)
-            if plan.is_filtered and allow is None:
+            if plan.is_filtered and allow is None and want > first:
                 allow = allowed_records(plan)
             else:
                 want, by_words = 4 * want, 4 * by_words
@@ -152,34 +149,11 @@ class EvidenceSearch:
 
     # -- order ----------------------------------------------------------------------------------
 
-    def _demote_floods(self, plan: Plan, cue: LexicalQuery, found: _Found) -> list[Hit]:
-        """The hits with floods of one origin behind what others say about the cue."""
-
-        def others() -> list[Hit]:
-            ranked = found.ranked
-            if not ranked.is_whole:
-                more = replace(plan, k=min(max(plan.k, DEEP), self._config.max_k))
-                ranked = self._of_large(more, cue, more.k).ranked
-            some = trusted_candidates(plan.snap, ranked)
-            return self._confirmer.first(plan, some, plan.k)[0]
-
-        hits = found.hits
-        if len(hits) < WINDOW:
-            hits = self._confirmer.first(plan, found.ranked, WINDOW)[0]
-        return demote_floods(hits, plan.k, others)
-
-    def _put_newer_first(
-        self, plan: Plan, ranked: Ranked, hits: list[Hit]
-    ) -> tuple[list[Hit], dict[int, tuple[int, ...]]]:
-        """The hits with newer versions of a statement first, and which those are."""
-        cue = plan.request.cue.text or ""
-        newer = newer_versions(hits[:LOOKED_AT], cue)
-        if 2 * len(newer) >= LOOKED_AT:  # a series, whose newest may be farther behind
-            more = self._confirmer.first(plan, ranked, MOST_VERSIONS)[0]
-            seen = {hit.id for hit in hits}
-            hits = [*hits, *(hit for hit in more if hit.id not in seen)]
-            newer = extend_series(newer, hits[:MOST_VERSIONS], cue)
-        return move_newer_first(hits, newer), newer
+    def _others(self, plan: Plan, cue: LexicalQuery, ranked: Ranked) -> list[Hit]:
+        """The best hits that are believed, beside a flood that may fill the candidates."""
+        if not ranked.is_whole:
+            ranked = self._of_large(replace(plan, k=DEEP), cue).ranked
+        return self._confirmer.first(plan, trusted_candidates(plan.snap, ranked), WINDOW)[0]
 
 
 def _lacks_words(plan: Plan) -> bool:

@@ -10,7 +10,8 @@ again, so a filter never truncates an answer.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -24,7 +25,7 @@ from spector.language.statements import Speakers
 from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit, HitList
-from spector.search.associations import ASSOCIATIVE, Associations
+from spector.search.associations import ASSOCIATIVE, Associations, has_details
 from spector.search.evidence import LexicalChannel
 from spector.search.evidence_search import EvidenceSearch, MakeModifier
 from spector.search.score_search import ScoreSearch
@@ -35,6 +36,7 @@ from spector.search.selection import (
     choose_diverse,
     limit_per_session,
     near_the_best,
+    own_scores,
     without_repeats,
 )
 from spector.search.view import (
@@ -55,14 +57,16 @@ from spector.search.view import (
 from spector.store.core import View
 from spector.tiers import TierRouter
 
-__all__ = ["Searcher"]
+__all__ = ["POOL", "Searcher"]
 
 #: further attempts before writers of this process are made to wait
 _ATTEMPTS: Final = 8
-#: hits among which different ones are looked for: so many times those wanted, and at least
-_POOL, _LEAST_POOL = 4, 40
+#: hits that all stages see, however few are wanted: k only says how many of them are shown
+POOL: Final = 40
 #: the same where everything is asked for: a flood of similar memories must not be all that is seen
 _SURVEY_POOL: Final = 256
+#: each pool behind the first is larger by
+_DEEPER: Final = 4
 #: hits whose vectors are fed back
 _FEEDBACK_HITS: Final = 3
 
@@ -77,27 +81,26 @@ class Pass(NamedTuple):
     """One of the searches that an answer is made of.
 
     Attributes:
-        k: hits wanted. feedback: the cue's vector is moved by this share towards the hits so far.
+        feedback: the cue's vector is moved by this share towards the hits so far.
         of_time: where not all memories are searched: those of the time that the cue names.
     """
 
-    k: int
     feedback: float = 0.0
     of_time: Selection | None = None
 
 
-def passes_of(plan: Plan, k: int) -> Iterator[Pass]:
-    """The searches for the best k, in their order: feedback first, the time that is named last."""
+def passes_of(plan: Plan) -> Iterator[Pass]:
+    """The searches of a plan, in their order: feedback first, the time that is named last."""
     request, ranking = plan.request, plan.request.profile.ranking
     span = plan.request.reading.span
     narrow = within(request.selection, span) if span is not None else None
-    counts = [(k, 0.0)]
+    shares = [0.0]
     if ranking.feedback and request.cue.vector is not None and request.profile.w_lexical:
-        counts = [(_FEEDBACK_HITS, 0.0), (k, ranking.feedback)]
-    for count, feedback in counts:
-        yield Pass(count, feedback)
+        shares = [0.0, ranking.feedback]
+    for feedback in shares:
+        yield Pass(feedback)
         if narrow is not None:
-            yield Pass(count, of_time=narrow)
+            yield Pass(of_time=narrow)
 
 
 class Searcher:
@@ -256,23 +259,16 @@ class Searcher:
     def _answer(self, snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
         """The best k, and the instructions that stand beside them."""
         if not request.ranks_by_evidence:
-            plan = self._plan(snap, (), request, by_catalog)
-            return self._associated(plan, self._choose(plan)).hit_list()
+            return self._first(self._plan(snap, (), request, by_catalog)).hit_list()
         plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
         matching = self._standing.matching(plan)
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
-        found = self._associated(plan, self._choose(plan)).hit_list()
+        found = self._first(plan).hit_list()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
         return found
-
-    def _associated(self, plan: Plan, answer: Answer) -> Answer:
-        """An answer with what knowledge adds to it; the same one where that is nothing."""
-        hits = self._associations.widened(plan, answer.hits)
-        hits = self._associations.described(plan, hits)
-        return answer if hits is answer.hits else answer.with_hits(hits)
 
     def _plan(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool
@@ -282,65 +278,105 @@ class Searcher:
             scanner=self._scanner, config=self._config, by_catalog=by_catalog,
         )
 
-    def _replan(self, plan: Plan, request: RecallRequest, k: int) -> Plan:
+    def _replan(self, plan: Plan, request: RecallRequest) -> Plan:
         """The plan of a request with another vector or selection, for the same cue."""
         return make_plan(
-            plan.snap, plan.views, request, k=k, router=self._router,
+            plan.snap, plan.views, request, k=plan.k, router=self._router,
             scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
             is_scoped=plan.is_scoped, beside=plan.beside,
         )
 
-    def _choose(self, plan: Plan) -> Answer:
-        """The best k: of equal words one, few of each session, the most different ones, none far
-        behind; as many as there are candidates for."""
-        request, wanted, most = plan.request, plan.k, self._config.max_k
-        survey = request.reading.is_survey
-        widely = survey or request.mmr is not None or request.per_session is not None
-        least = _SURVEY_POOL if survey else _LEAST_POOL
-        want = min(max(_POOL * wanted, least), most) if widely else wanted
-        while True:
-            answer = self._run_passes(plan, want)
-            hits: Sequence[Hit] = answer.hits
-            hits = self._associations.without_sources(plan, hits)
-            if request.cue.text is not None and request.lexical:  # a vector asks for memories
-                hits = without_repeats(hits)
-            if request.per_session is not None:
-                hits = limit_per_session(hits, request.per_session)
-            if len(hits) >= wanted or len(answer.hits) < want or want >= most:
-                break
-            want = min(4 * want, most)
-        if request.mmr is not None:
-            hits = choose_diverse(hits, wanted, request.mmr)
-        hits = hits[:wanted]
-        if request.cut and not survey and _is_about(request):
-            hits = near_the_best(hits, request.cut)
-        return answer if hits is answer.hits else answer.with_hits(hits)
+    def _first(self, plan: Plan) -> Answer:
+        """The first k of the order that a cue gives all memories: fewer are the beginning of more.
 
-    def _run_passes(self, plan: Plan, k: int) -> Answer:
+        All that compares hits or moves one sees the same pool, whatever k is; only then it is cut.
+        """
+        request, survey = plan.request, plan.request.reading.is_survey
+        depth = self._depth_of(plan)
+        answer = self._run_passes(plan, depth)
+        pool = self._different(plan, answer.hits)
+        if request.mmr is not None:
+            pool = choose_diverse(pool, max(plan.k, POOL), request.mmr)
+        hits, added = self._associations.widened(plan, pool)
+        hits = self._associations.newer_first(plan, hits)
+        missing = plan.k - len(hits) + len(added)
+        if missing > 0 and len(answer.hits) >= depth:
+            hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
+        hits = _cut(hits, plan.k, added)
+        if request.cut and not survey and _is_about(request):
+            near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
+            hits = [hit for hit in hits if hit.id in added or hit in near] if added else near
+        return answer.with_hits(self._associations.described(plan, hits))
+
+    def _depth_of(self, plan: Plan) -> int:
+        """Hits of the first pool: what is wanted where nothing compares them with one another."""
+        request = plan.request
+        if request.reading.is_survey:
+            return _SURVEY_POOL
+        is_scan = request.cue.text is None and request.mmr is None and request.per_session is None
+        return plan.k if is_scan and not has_details(plan) else POOL
+
+    def _behind(
+        self, plan: Plan, hits: Sequence[Hit], answer: Answer, depth: int, count: int
+    ) -> list[Hit]:
+        """Hits behind those of a pool, out of ever larger ones."""
+        most, out = self._config.max_k, list[Hit]()
+        while len(out) < count and len(answer.hits) >= depth and depth < most:
+            known = {each for hit in (*hits, *answer.hits, *out) for each in (hit.id, *hit.also)}
+            depth = min(_DEEPER * depth, most)
+            answer = self._run_passes(plan, depth)
+            fresh = [hit for hit in answer.hits if hit.id not in known]
+            more = [
+                hit for hit in self._different(plan, [*hits, *out, *fresh])
+                if known.isdisjoint((hit.id, *hit.also))
+            ]
+            weight = plan.request.mmr
+            out += more if weight is None else choose_diverse(more, count - len(out), weight)
+        return out
+
+    def _different(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Hits in their order: of equal words one, few of each session, no fact with its source."""
+        request = plan.request
+        hits = self._associations.without_sources(plan, hits)
+        if request.cue.text is not None and request.lexical:  # a vector asks for memories
+            hits = without_repeats(hits)
+        if request.per_session is not None:
+            hits = limit_per_session(hits, request.per_session)
+        return hits
+
+    def _run_passes(self, plan: Plan, depth: int) -> Answer:
         """The passes of a plan, one after the other; each knows what those before it have found."""
-        answer, request = _NOTHING, plan.request
-        for each in passes_of(plan, k):
+        answer, request, plan = _NOTHING, plan.request, replace(plan, k=depth)
+        for each in passes_of(plan):
             if each.of_time is not None:
                 if not answer.hits:
                     continue
-                narrow = self._replan(plan, replace(request, selection=each.of_time), each.k)
+                narrow = self._replan(plan, replace(request, selection=each.of_time))
                 of_time = self._search(narrow)
                 if of_time.hits and request.reading.is_survey:
                     answer = of_time  # "what did we talk about last week?": all of that time
                 else:
-                    answer = _with_time_first(answer, of_time, each.k)
+                    answer = _with_time_first(answer, of_time)
                 continue
             if each.feedback and answer.hits:
-                nearer = _nearer(request.cue, answer.hits, each.feedback)
+                nearer = _nearer(request.cue, answer.hits[:_FEEDBACK_HITS], each.feedback)
                 request = replace(request, cue=nearer)
-                plan = self._replan(plan, request, each.k)
-            answer = self._search(plan if plan.k == each.k else replace(plan, k=each.k))
+                plan = self._replan(plan, request)
+            answer = self._search(plan)
         return answer
 
     def _search(self, plan: Plan) -> Answer:
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
             return self._by_evidence.answer(plan)
         return self._by_score.answer(plan)
+
+
+def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:
+    """The first k, and what was added between them, which takes no place."""
+    if not added:
+        return hits[:k]
+    counted = list(itertools.accumulate(hit.id not in added for hit in hits))
+    return hits[: bisect_right(counted, k)]
 
 
 def _is_about(request: RecallRequest) -> bool:
@@ -358,7 +394,7 @@ def _nearer(cue: Cue, hits: Sequence[Hit], share: float) -> Cue:
     return Cue(cue.text, np.asarray(unit + np.float32(share) * mean, np.float32))
 
 
-def _with_time_first(answer: Answer, of_time: Answer, k: int) -> Answer:
+def _with_time_first(answer: Answer, of_time: Answer) -> Answer:
     """The best of a time and the best of all in turn, the former first.
 
     The time in a cue is a guess, unlike a filter: what happened then may have been told of later.
@@ -369,4 +405,4 @@ def _with_time_first(answer: Answer, of_time: Answer, k: int) -> Answer:
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return answer.with_hits([*chosen.values()][: max(k, len(answer.hits))])
+    return answer.with_hits([*chosen.values()])

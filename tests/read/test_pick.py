@@ -183,8 +183,8 @@ def test_below_zero_there_is_nothing_to_be_a_share_of(memory: Memory) -> None:
     hits = memory.recall("What else?", vector=CUE, profile=weights)
     assert len(hits) == 3
     assert max(own_scores(hits)) < 0
-    assert near_the_best(hits, 1.0) == hits
-    assert near_the_best([], 0.5) == []
+    assert near_the_best(hits, 1.0, best=max(own_scores(hits))) == hits
+    assert near_the_best([], 0.5, best=0.0) == []
 
 
 @pytest.mark.parametrize("tier", ["semantic", "episodic"])

@@ -10,12 +10,14 @@ from spector.search.associations.modifiers import (
     ASSOCIATIVE,
 )
 from spector.search.associations.reading import (
+    has_details,
     knowledge_of,
 )
 
 __all__ = [
     "ASSOCIATIVE",
     "Associations",
+    "has_details",
     "is_bare_node",
     "knowledge_of",
     "known_from",

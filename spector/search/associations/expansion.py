@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -32,7 +32,7 @@ from spector.language.cues import PARAMS, Intent
 from spector.records import Explanation, Hit, with_entry
 from spector.search.associations.reading import catalog_of, has_details, knowledge_of
 from spector.search.score_search import ScoreSearch
-from spector.search.selection import put_newer_before, raise_above, with_score
+from spector.search.selection import LOOKED_AT, put_newer_before, raise_above, with_score
 from spector.search.view import Plan, found_of, note_details
 
 __all__ = ["Associations"]
@@ -86,17 +86,20 @@ class Associations:
             kept[over] = made
         return list(kept.values())
 
-    def widened(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Hits with what the request's intent and expansion lead to."""
-        request = plan.request
+    def widened(
+        self, plan: Plan, hits: Sequence[Hit]
+    ) -> tuple[Sequence[Hit], Collection[int]]:
+        """Hits with what the request's intent and expansion lead to, and ids of what is no hit of
+        the cue itself, and takes no place of one."""
+        request, added = plan.request, set[int]()
         if request.of_entities or request.seed is not None:
-            return self._of_mode(plan, hits)
+            return self._of_mode(plan, hits), added
         intent = request.intent
         if not (request.expand or intent) or plan.request.reading.is_survey:
-            return hits
+            return hits, added
         with knowledge_of(plan) as reader:
             if not reader.holds_any:
-                return hits
+                return hits, added
             if intent is Intent.FACTUAL:
                 hits = self._with_facts(plan, reader, hits)
             elif intent is Intent.ENTITY_PROFILE:
@@ -104,20 +107,20 @@ class Associations:
             elif intent is Intent.PROCEDURAL:
                 hits = self._procedures_first(plan, reader, hits)
             elif intent is Intent.CAUSAL:
-                hits = self._with_reached(plan, hits, _causes(reader, hits), moves=True)
+                hits = self._with_reached(plan, hits, _causes(reader, hits), added, moves=True)
             if request.expand:
                 near = _neighbours(reader, hits, request.tuning)
-                hits = self._with_reached(plan, hits, near, moves=False)
-        return hits
+                hits = self._with_reached(plan, hits, near, added, moves=False)
+        return hits, added
 
     def _of_mode(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The best k of what mentions an entity of the cue, or is one step from a memory."""
+        """What mentions an entity of the cue, or is one step from a memory, best first."""
         request, user = plan.request, plan.request.selection.user_id
         with knowledge_of(plan) as reader:
             if request.seed is not None:
                 tied = neighbours_of(reader, [request.seed], request.tuning)[request.seed]
                 known = self._by_score.hits_of(plan, sorted(tied)[-_MOST_OF_HUB:])
-                return _best([_at(hit, tied[hit.id], 1) for hit in known], plan.k)
+                return _best([_at(hit, tied[hit.id], 1) for hit in known])
             entities = entities_of_cue(reader, request.cue.text, user)
             if not entities:
                 raise InvalidInputError(
@@ -126,10 +129,37 @@ class Associations:
                 )
             members = {row["b"] for row in reader.links("mention", a=entities)}
         more = _found_by(self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:]), "entity")
-        return _best([*(hit for hit in hits if hit.id in members), *more], plan.k)
+        return _best([*(hit for hit in hits if hit.id in members), *more])
+
+    def newer_first(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Hits that know what contradicts them, and of two of which one may have changed the other
+        the newer first, directly before the older.
+
+        It is the order of the best ten, so that fewer are their beginning and none of them leaves.
+        """
+        if not hits or not has_details(plan):
+            return hits
+        first, rest = hits[:LOOKED_AT], hits[LOOKED_AT:]
+        by_id = {hit.id: hit for hit in hits}
+        with knowledge_of(plan) as reader:
+            if not reader.holds_any:
+                return hits
+            found = _conflicts(reader, hits)
+            ties = [(*each, "may_change") for each in order_of(reader, [hit.id for hit in first])]
+        others = sorted({other for some in found.values() for other in some})
+        passing = {hit.id for hit in self._by_score.hits_of(plan, others)} | by_id.keys()
+        for each, some in found.items():
+            living = tuple([other for other in some if other in passing])
+            by_id[each].hand_on(by_id[each], conflicts=living)
+        if plan.request.reading.is_survey:
+            return hits
+        ties += _newer_conflicts(first)
+        if plan.request.replaced:
+            ties += _replaced(first)
+        return [*put_newer_before(first, ties), *rest] if ties else hits
 
     def described(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Say what each hit is and what contradicts it; of two such hits the newer comes first."""
+        """Say what each hit is."""
         if not hits or not has_details(plan):
             return hits
         with knowledge_of(plan) as reader:
@@ -146,37 +176,23 @@ class Associations:
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
             _note_entries(by_id, kept, plan)
-            found = _conflicts(reader, hits)
-            ties = [(*each, "may_change") for each in order_of(reader, list(by_id))]
-            if not found and not ties:
-                return hits
-            others = sorted({other for some in found.values() for other in some})
-            passing = {hit.id for hit in self._by_score.hits_of(plan, others)} | by_id.keys()
-            for each, some in found.items():
-                living = tuple([other for other in some if other in passing])
-                by_id[each].hand_on(by_id[each], conflicts=living)
-        if plan.request.reading.is_survey:
-            return hits
-        ties += _newer_conflicts(hits)
-        if plan.request.replaced:
-            ties += _replaced(hits)
-        return put_newer_before(hits, ties)
+        return hits
 
     # -- strategies -----------------------------------------------------------------------------
 
     def _with_facts(
         self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
     ) -> Sequence[Hit]:
-        """The best k of hits and of the facts about what the cue names."""
+        """The best of hits and of the facts about what the cue names."""
         request = plan.request
         facts = facts_of_cue(reader, request.cue.text, request.selection.user_id)
         more = self._new(plan, hits, facts[-_MOST_OF_HUB:])
-        return _best([*hits, *_found_by(more, "entity")], plan.k) if more else hits
+        return _best([*hits, *_found_by(more, "entity")]) if more else hits
 
     def _with_hub(
         self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
     ) -> Sequence[Hit]:
-        """The most useful k of what mentions an entity of the cue, then of the other hits."""
+        """What mentions an entity of the cue, the most useful first, then the other hits."""
         request = plan.request
         entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
         if not entities:
@@ -186,31 +202,32 @@ class Associations:
         known = [hit for hit in hits if hit.id in members]
         hub = sorted([*known, *_found_by(more, "entity")], key=_by_utility)
         rest = [hit for hit in hits if hit.id not in members]
-        return [*hub, *rest][: plan.k]
+        return [*hub, *rest]
 
     def _procedures_first(
         self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
     ) -> Sequence[Hit]:
-        """Procedures that the cue triggers, then the other hits, k in all."""
+        """Procedures that the cue triggers, then the other hits."""
         request = plan.request
         ids = procedures_of_cue(
             reader, request.cue.text, request.selection.user_id, _MOST_PROCEDURES
         )
         known = {hit.id: hit for hit in (*hits, *self._new(plan, hits, ids))}
-        first = [known[each] for each in ids if each in known][: plan.k]
+        first = [known[each] for each in ids if each in known]
         rest = [hit for hit in hits if hit.id not in ids]
         least, raised = max((hit.score for hit in rest), default=0.0), list[Hit]()
         for hit in reversed(first):  # each just above those behind it: scores show the order
             raised.append(raise_above(hit, least, "procedure"))
             least = raised[-1].score
-        return [*reversed(raised), *rest][: plan.k]
+        return [*reversed(raised), *rest]
 
     def _with_reached(
-        self, plan: Plan, hits: Sequence[Hit], reached: _Reached, *, moves: bool
+        self, plan: Plan, hits: Sequence[Hit], reached: _Reached, added: set[int], *, moves: bool
     ) -> Sequence[Hit]:
         """Hits and what was reached from the best of them, at most 20 more, by score.
 
         Args:
+            added: gets the ids of those.
             moves: what is a hit already gets the score of the graph where that is better, and its
                 distance; otherwise it stays as it is.
         """
@@ -223,7 +240,8 @@ class Associations:
         more = self._by_score.hits_of(plan, [each for each in new if each not in plan.beside])
         for hit in more[:_MOST_ADDED]:
             known[hit.id] = _at(hit, *reached[hit.id])
-        return _best(list(known.values()), len(known))
+            added.add(hit.id)
+        return _best(list(known.values()))
 
     def _new(self, plan: Plan, hits: Sequence[Hit], ids: Sequence[int]) -> list[Hit]:
         """Those of some memories that pass and are no hits yet."""
@@ -313,8 +331,8 @@ def _found_by(hits: Sequence[Hit], channel: str) -> list[Hit]:
     return [hit.hand_on(hit, via=channel) for hit in hits]
 
 
-def _best(hits: list[Hit], k: int) -> list[Hit]:
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+def _best(hits: list[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
 def _note_entries(

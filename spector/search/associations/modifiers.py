@@ -24,7 +24,8 @@ _MOST_ENTITIES: Final = 3
 _TIERS: Final = {TierCode.EPISODIC: "episodic", TierCode.SEMANTIC: "semantic"}
 #: a candidate below this share of the score of the last one that counts stays behind it
 _RIVAL: Final = 0.9 / 1.1
-_LEAST_RIVALS: Final = 64
+#: hits whose partners count
+_BEST: Final = 10
 _MOST_RIVALS: Final = 2048
 
 
@@ -63,7 +64,7 @@ def episode(plan: Plan, ranked: Ranked) -> Modifier | None:
 def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
     """Factors of kinds within a tier: what a user said, what always holds; see `SUB_TIERS`.
 
-    Only for candidates that could be among the best k by it, as the factors lie in 0.9..1.1, and
+    Only for candidates that could be in the pool by it, as the factors lie in 0.9..1.1, and
     in stores with knowledge, or in a session: others rank as if there were none.
     """
     request = plan.request
@@ -72,7 +73,7 @@ def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
     with knowledge_of(plan) as reader:
         if request.near is None and not reader.holds_any:
             return None
-    rows, scores = ranked.rivals(max(2 * request.k, _LEAST_RIVALS), _RIVAL, _MOST_RIVALS)
+    rows, scores = ranked.rivals(2 * plan.k, _RIVAL, _MOST_RIVALS)
     rows = rows[scores > 0]
     ids, snap = ranked.ids[rows].tolist(), plan.snap
     categories = header_column(snap, ranked.part[rows], ranked.slot[rows], "category").tolist()
@@ -94,11 +95,11 @@ def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
 
 
 def coactivation(plan: Plan, ranked: Ranked) -> Modifier | None:
-    """0.05 for what was used three times or more together with one of the best k."""
+    """0.05 for what was used three times or more together with one of the best."""
     tuning = plan.request.tuning
     if not plan.request.associate:
         return None
-    best = ranked.best_ids(plan.request.k).tolist()
+    best = ranked.best_ids(_BEST).tolist()
     with knowledge_of(plan) as reader:
         found = partners_of(reader, best, tuning.coactivation_from) if reader.holds_any else set()
     if not found:

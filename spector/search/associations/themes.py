@@ -15,7 +15,6 @@ __all__ = ["theme"]
 
 #: a theme below this share of the score of the last one that counts stays behind it
 _RIVAL: Final = 0.9
-_LEAST_RIVALS: Final = 64
 _MOST_RIVALS: Final = 2048
 #: share of its sources that must be awake for a theme to give way to them
 _AWAKE: Final = 0.5
@@ -30,7 +29,7 @@ def theme(plan: Plan, ranked: Ranked) -> Modifier | None:
     request = plan.request
     if request.reading.is_survey or not has_details(plan):  # what nights make has details
         return None
-    rows, scores = ranked.rivals(max(2 * request.k, _LEAST_RIVALS), _RIVAL, _MOST_RIVALS)
+    rows, scores = ranked.rivals(2 * plan.k, _RIVAL, _MOST_RIVALS)
     categories = header_column(plan.snap, ranked.part[rows], ranked.slot[rows], "category")
     made = categories == int(Category.SUMMARY)
     if not made.any():

@@ -9,6 +9,7 @@ from spector.search.selection.diversity import (
     choose_diverse,
     limit_per_session,
     near_the_best,
+    own_scores,
     without_repeats,
 )
 from spector.search.selection.floods import (
@@ -61,6 +62,7 @@ __all__ = [
     "newer_versions",
     "origin_beside",
     "origin_of",
+    "own_scores",
     "put_newer_before",
     "quote_text",
     "raise_above",

@@ -84,16 +84,19 @@ def own_scores(hits: Sequence[Hit]) -> list[float]:
     return out
 
 
-def near_the_best(hits: Sequence[Hit], share: float, tier: str | None = SEMANTIC) -> list[Hit]:
+def near_the_best(
+    hits: Sequence[Hit], share: float, tier: str | None = SEMANTIC, *, best: float
+) -> list[Hit]:
     """Hits in their order without those of a tier that are far behind the best of all.
 
     Args:
         share: of the best score that a hit must have, names and ids apart; what is named stays.
             Nothing is left out where no score is above 0: there is nothing to be a share of.
         tier: name of the tier whose hits may be left out; None for all.
+        best: of the `own_scores` of a recall, also of hits that are not shown.
     """
     scores = own_scores(hits)
-    least = share * max(scores, default=0.0)
+    least = share * best
     if least <= 0:
         return list(hits)
     return [

@@ -38,7 +38,7 @@ _ABOUT: Final = 0.5
 #: candidates among which others are looked for, and how many of them the catalog confirms
 _LOOKED_AT: Final = 8192
 _CONFIRMED: Final = 256
-#: hits wanted of a large store, whose candidates a flood may fill
+#: candidates of a large store, which a flood may fill
 DEEP: Final = 512
 #: best hits that show whether an origin has too many
 WINDOW: Final = 10
@@ -69,26 +69,25 @@ def trusted_candidates(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
 
 
 def demote_floods(
-    hits: Sequence[Hit], k: int, others: Callable[[], Sequence[Hit]]
+    hits: Sequence[Hit], others: Callable[[], Sequence[Hit]]
 ) -> list[Hit]:
-    """The best k with floods behind what others say.
+    """Hits with floods among the best of them behind what others say.
 
     Args:
-        hits: best first, at least k and `WINDOW` of them where there are.
+        hits: best first, more than `WINDOW` of them where there are.
         others: gives the best hits that are believed; asked only when an origin has too much.
     """
-    window = max(k, WINDOW)
-    flood = _too_much(hits[:window], window // _SHARE)
-    if not flood:
-        return list(hits[:k])
-    about = [hit for hit in others() if hit.score >= _ABOUT * hits[0].score]
-    if not about or hits[0].score <= 0:
-        return list(hits[:k])
-    last = about[:k][-1].score
+    most = WINDOW // _SHARE
+    if not _too_much(hits[:WINDOW], most) or hits[0].score <= 0:
+        return list(hits)
+    about = [hit for hit in others() if hit.score >= _ABOUT * hits[0].score][:WINDOW]
+    if not about:
+        return list(hits)
+    flood, last = _too_much(hits, most), about[-1].score
     known = {hit.id for hit in hits}
     every = [*hits, *(hit for hit in about if hit.id not in known)]
     moved = [lower_below(hit, last, "origin") if hit.id in flood else hit for hit in every]
-    return sorted(moved, key=lambda hit: -hit.score)[:k]
+    return sorted(moved, key=lambda hit: -hit.score)
 
 
 def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
