@@ -20,7 +20,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.cognition.consolidation import quoted
 from bench.cognition.score import Score
 from bench.cognition.slept import DAYS, K, Talk, found_by, owners_of, talks, waking
 from bench.results import RESULTS
@@ -132,12 +131,10 @@ def months(talk: Talk, share: float, *, days: int = DAYS) -> dict[str, Any]:
                 years.append(sum(1 for _ in memory.records(include=[])))
         owners = owners_of(memory)
         found = found_by(memory, talk.questions, owners)
-        through = found_by(memory, talk.questions, quoted(memory, owners))
         total = memory.count()
         return {
             "talk": talk.name, "share": share, "asked": len(whole), "whole": int(whole.sum()),
             "fresh": int(at_once.sum()), "kept": int(found.sum()), "active": years,
-            "through": int(through.sum()),
             "total": total, "guarded": {name: len(each) for name, each in before.items()},
             "lost": lost(before, memory), "ok": memory.check().ok,
         }  # fmt: skip
@@ -184,21 +181,17 @@ def forgetting_rows() -> list[Score]:
     for share, floor, goal in _GOALS:
         for name in dict.fromkeys(each["set"] for each in found["months"]):
             rows = [r for r in found["months"] if r["share"] == share and r["set"] == name]
-            kept, through = (
-                sum(r[key] for r in rows) / sum(r["whole"] for r in rows)
-                for key in ("kept", "through")
-            )
+            kept = sum(r["kept"] for r in rows) / sum(r["whole"] for r in rows)
             worst = min(r["kept"] / max(1, r["whole"]) for r in rows)
             active = np.mean([r["active"][-1] / r["total"] for r in rows])
             gone = sum(sum(r["lost"].values()) for r in rows)
             guarded_ones = sum(sum(r["guarded"].values()) for r in rows)
             out.append(Score(
                 19, f"{name}, {len(rows)} conversations, six months of nights with a budget of"
-                f" {share:.0%} of all memories, what nights made among them: recall kept, by"
-                " messages alone / with quotations in themes (worst"
+                f" {share:.0%} of all memories: recall kept (worst"
                 f" conversation {worst:.2f}; {active:.0%} active; lost of {guarded_ones} pinned,"
                 f" rules, names, last holders: {gone})",
-                f"{kept:.3f} / {through:.3f}", floor, f"{goal}", kept >= goal and not gone,
+                f"{kept:.3f}", floor, f"{goal}", kept >= goal and not gone,
             ))  # fmt: skip
     return out
 

@@ -28,7 +28,7 @@ __all__ = [
 
 _INCLUDABLE: Final = {
     "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
-    "statistics": Flag.AUXILIARY,
+    "derived": Flag.AUXILIARY,
 }
 _MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what a memory may be

@@ -26,8 +26,8 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "sleep": {
             "order": "v9", "utility_drift_up": True, "promote_accesses_utility": 0.0,
             "promote_entity_memories": 3, "promote_entity_sessions": 1,
-            "promote_by_entity": "move", "cluster_min_importance": 0.0, "originals": "dormant",
-            "forget_contradicted": True, "blast_radius": 1.0, "summarize_other": True,
+            "promote_by_entity": "move", "cluster_min_importance": 0.0,
+            "forget_contradicted": True, "blast_radius": 1.0,
             "capacity_active": 500, "capacity_trim": 450, "expiry_action": "dormant",
         },
     },

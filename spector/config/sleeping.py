@@ -24,8 +24,7 @@ __all__ = ["STEPS", "SleepConfig"]
 #: the steps of a cycle, in their order
 STEPS: Final = (
     "seal", "rhythm", "decay", "emotion", "replay", "promote", "demote", "rehearse", "expire",
-    "compress", "extract", "consolidate", "summarize", "deduplicate", "abstract", "graph",
-    "forget", "upkeep",
+    "compress", "extract", "consolidate", "deduplicate", "graph", "forget", "upkeep",
 )
 _Steps: TypeAlias = Annotated[tuple[str, ...], Words(STEPS)]
 _Rates: TypeAlias = Annotated[Numbers, Range(0.0, 1000.0)]
@@ -90,7 +89,7 @@ class SleepConfig(Section):
     rehearse_min_importance: Share = 0.4
     #: accesses from which an episode becomes semantic
     promote_accesses: Whole = 3
-    #: least utility of an episode with these accesses
+    #: utility above which an episode with these accesses does: being quoted raises none
     promote_accesses_utility: Share = 0.5
     #: utility from which an old episode becomes semantic
     promote_utility: Share = 0.7
@@ -122,22 +121,14 @@ class SleepConfig(Section):
     compress_base: Share = 0.30
     #: what is added to that when a hundred or more are due
     compress_penalty: Share = 0.40
-    #: tokens of a summary
+    #: tokens of a summary, and of a theme
     summary_tokens: Count = 150
     #: episodes whose statements are read together
     extract_batch: Count = 10
-    #: least size of a cluster
+    #: least number of memories of a theme
     cluster_min: Annotated[int, Range(2)] = 3
-    #: difference of importance below which memories of a category are linked
-    cluster_importance: Share = 0.3
-    #: least importance of a memory in a cluster
+    #: least importance of a memory in a theme
     cluster_min_importance: Share = 0.25
-    #: importance of the memory that is made of a cluster, and of a summary
-    theme_importance: Share = 0.8
-    #: most of the tokens of its sources that a theme may have, as a share
-    theme_share: Share = 1.0
-    #: what becomes of the memories of a cluster: "keep" or "dormant"
-    originals: Literal["keep", "dormant"] = "keep"
     #: what becomes of episodes below the importance for compression
     compress_below: Literal["keep", "dormant", "forget"] = "keep"
     #: importance below which a memory is forgotten by its retention; 1: whatever it is
@@ -158,20 +149,10 @@ class SleepConfig(Section):
     new_memories: Whole = 500
     #: texts that a cycle reads for statements
     extract_texts: Whole = 2000
-    #: summarize the category "other" too
-    summarize_other: bool = False
-    #: memories of a category from which it is summarized
-    summary_from: Count = 10
-    #: seconds between two summaries of a category
-    summary_cooldown_s: Amount = 60
     #: likeness above which two memories are redundant
     redundancy: Share = 0.9
     #: pairs that are compared in 24 hours
     redundancy_most: Whole = 50
-    #: habits of a user that become patterns in 24 hours
-    abstract_clusters: Whole = 3
-    #: importance of a pattern
-    pattern_importance: Share = 0.85
     #: retention below which a memory of little importance is forgotten
     forget_below: Share = 0.10
     #: utility below which an unused memory is forgotten

@@ -45,8 +45,9 @@ def draft_of(
     for sort in sorts & TIER_OF_SORT.keys():
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)
+    draft.derived = line.knowledge is not None and line.knowledge.is_derived
     draft.restored = _restored(
-        line.entry, is_auxiliary="statistic" in sorts, is_wordless=draft.is_wordless
+        line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless
     )
     draft.tags = _with_own_end(draft, line.entry)
     draft.revision = line.entry.get("revision")
@@ -104,12 +105,12 @@ def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _restored(
-    entry: dict[str, Any], *, is_auxiliary: bool, is_wordless: bool
+    entry: dict[str, Any], *, is_derived: bool, is_wordless: bool
 ) -> dict[str, Any]:
     """Fields of the record's mutable half in a line, which ``remember`` does not take.
 
     Args:
-        is_auxiliary: it is a statistic, which recalls leave out.
+        is_derived: it repeats others, and recalls leave it out.
         is_wordless: it has no text, and recalls leave it out, too.
     """
     out = {
@@ -124,7 +125,7 @@ def _restored(
         for name in entry["flags"]:
             flags |= Flag[name.upper()]
         out["flags"] = int(flags & ~(Flag.TOMBSTONE | Flag.AUXILIARY | Flag.NO_TEXT))
-    if is_auxiliary:
+    if is_derived:
         out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY)
     if is_wordless:
         out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY | Flag.NO_TEXT)

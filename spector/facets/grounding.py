@@ -97,7 +97,7 @@ class Grounding(Facet):
             return plan_new_figures(figures, concept, living, now_ms)
 
         self._parts.knowledge.commit(
-            decide, [Prepared(each.text, fields, auxiliary=True) for each in figures]
+            decide, [Prepared(each.text, fields) for each in figures]
         )
 
     def _restate(self, figure: Figure, old: Statistic, concept: int, episodes: list[int]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spector.store.payloads import PayloadTable, table_named
+from spector.store.payloads import PayloadTable, decode, table_named
 
 __all__ = ["Changes", "New"]
 
@@ -67,6 +67,25 @@ class Changes:
             row["sort"] if table.name == "payload" else "fact" for table, row in self.puts
             if table.name in ("payload", "fact") and row["id"] == memory
         }  # fmt: skip
+
+    def is_derived(self, memory: int | New) -> bool:
+        """Whether a memory repeats others: a statistic, what a night made, a fact with a source.
+
+        Procedures and learnings of nights are found by what they are for, and stand for nothing.
+        """
+        sorts = self.sorts_of(memory)
+        if "statistic" in sorts:
+            return True
+        if "fact" in sorts:
+            return any(
+                table.name == "link" and row["kind"] == "source" and row["a"] == memory
+                for table, row in self.puts
+            )
+        return not sorts & {"procedure", "learning"} and any(
+            table.name == "payload" and (row["id"], row["sort"]) == (memory, "observed")
+            and decode("observed", row["json"])[0]["write_source"] == "dream"
+            for table, row in self.puts
+        )
 
     def resolved(
         self, ids: Mapping[int, int], items: Sequence[int]

@@ -231,6 +231,7 @@ class Committer:
         made: dict[int, int] = {}
         for n in changes.store:
             gone = self._ending({*changes.supersedes.get(New(n), ()), *heirs.get(n, ())})
+            job.facts[n].draft.derived = True
             fact = series.store(
                 job.facts[n], record.importance, supersedes=gone, layer=None
             )

@@ -57,8 +57,9 @@ class Context:
             own, newest first; of ``always="pinned"``.
         hot: the hot memories that are in the text whatever the cue, in a section "always" that
             takes a quarter of ``max_tokens`` at most; of ``hot=True``.
-        known: concepts and patterns that the quoted memories bring to mind, at most 8, in a section
-            at the end; of ``knowledge=True``.
+        known: in a section at the end, at most 8: themes of what the cue names, of which no source
+            is quoted; with ``knowledge=True`` concepts and patterns that the quoted memories bring
+            to mind.
         reason: why no memory is quoted for the cue.
         notes: how the cue was read, where that is not what was asked; see `HitList.notes`. And how
             many instructions were left out for want of room.

@@ -121,31 +121,40 @@ class ContextBuilder:
         return Block(self._layout, ids=self._ids, section=section, zone=self._zone)
 
     def with_knowledge(
-        self, found: Context, known: Sequence[Hit], predictions: Sequence[PredictedOutcome] = ()
+        self, found: Context, hits: HitList, known: Sequence[Hit] = (),
+        predictions: Sequence[PredictedOutcome] = (),
     ) -> Context:
-        """A context with lines of what is known at its end, as many as the budget has room for."""
-        if not (known or predictions) or not found.text:
+        """A context with lines of what is known at its end, as many as the budget has room for.
+
+        Themes of the recall come first, those of which no source is quoted.
+        """
+        shown = {
+            each for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)
+            for each in (hit.id, *hit.also)
+        }
+        themes = hits._themes_beside(shown)
+        if not (themes or known or predictions) or not found.text:
             return found
-        shown = {hit.id for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)}
-        block, hits = self._block(), list[Hit | None]()
+        block, quoted = self._block(), list[Hit | None]()
         lines = [
             f"- prediction: {quote_text(predicted(each))}\n" for each in predictions[:_MOST_KNOWN]
         ]
-        hits += [None] * len(lines)
-        for hit in known:
+        quoted += [None] * len(lines)
+        for hit in (*themes, *known):
             if hit.id not in shown and len(lines) < _MOST_KNOWN and hit.text.strip():
-                line = _line(hit, _ABBREVIATED_TOKENS, self._counter, zone=self._zone)
+                most = self._config.sleep.summary_tokens if hit in themes else _ABBREVIATED_TOKENS
+                line = _line(hit, most, self._counter, zone=self._zone)
                 if line is not None:
                     lines.append(block.alone(line) + "\n")
-                    hits.append(hit)
+                    quoted.append(hit)
         while lines:
             text = with_ending(found.text, block.titled(_KNOWN, lines))
             tokens = self._counter(text)
             if tokens <= self._max:
-                quoted = tuple(hit for hit in hits if hit is not None)
-                return replace(found, text=text, tokens=tokens, known=quoted)
+                kept = tuple(hit for hit in quoted if hit is not None)
+                return replace(found, text=text, tokens=tokens, known=kept)
             lines.pop()
-            hits.pop()
+            quoted.pop()
         return found
 
     def _first(

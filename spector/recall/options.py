@@ -30,7 +30,7 @@ from spector.config import Config
 from spector.errors import InvalidInputError
 from spector.kernel.contract import ScoringProfile
 from spector.language.cues import Intent
-from spector.layout import Category, Modality
+from spector.layout import Category, Flag, Modality
 from spector.messages import items_of, refuse_unknown
 from spector.records import Percept
 from spector.search.selection import CUT, SEMANTIC_CUT
@@ -97,8 +97,9 @@ class RecallOptions:
         valence: inclusive range in -1..1 for the valence of a hit.
         min_importance: 0..1, least importance of a hit; pinned memories pass.
         categories, modalities: names; a hit must be of one of them.
-        include: also "dormant", "superseded" or "quarantined" memories, or "statistics";
-            ``hit.record`` says which they are, and its ``superseded_by`` what replaced them.
+        include: also "dormant", "superseded" or "quarantined" memories, or what is
+            "derived" from others; ``hit.record`` says which they are, and its ``superseded_by``
+            what replaced them.
         mood: -1..1; memories with the same sign of valence rank slightly higher.
         exact: compare every vector that passes the filters. Otherwise memories are skipped whose
             estimated cosine, with ``Config.recall_confidence`` standard errors added, cannot reach
@@ -125,7 +126,8 @@ class RecallOptions:
             most 20 more than k. ``hit.graph_distance`` tells them apart. None: as
             ``Config.association.expand`` says.
         sorts: names of what a hit must be: memory (a plain one), fact, procedure, learning,
-            concept, statistic.
+            concept, statistic, also those that are derived from memories. None: what was said and
+            stored.
         mode: "semantic" (by the vector alone), "structured" (of these tags, or what mentions an
             entity of the cue), "graph" (what edges and entities tie to ``seed``), "temporal" (of
             ``time_range``, or of the time in the cue), or "hybrid", the usual way. Fewer than three
@@ -179,6 +181,9 @@ class RecallOptions:
     def parsed(self) -> ParsedOptions:
         """The fields as a search uses them, checked when the options are made."""
         least, mmr = self.min_importance, self.mmr
+        drop, sorts = parse_include(self.include), parse_sorts(self.sorts)
+        if sorts is not None and sorts != {"memory"}:
+            drop &= ~int(Flag.AUXILIARY)
         return ParsedOptions(
             valence=parse_valence(self.valence),
             min_importance=0.0 if least is None else parse_number(
@@ -186,7 +191,7 @@ class RecallOptions:
             ),
             category_mask=parse_mask(Category, self.categories, "category"),
             modality_mask=parse_mask(Modality, self.modalities, "modality"),
-            drop_flags=parse_include(self.include),
+            drop_flags=drop,
             mood=parse_mood(self.mood),
             exact=parse_switch(self.exact, "exact"),
             lexical=parse_switch(self.lexical, "lexical"),
@@ -201,7 +206,7 @@ class RecallOptions:
                 self.associate, "associate"
             ),
             expand=None if self.expand is None else parse_switch(self.expand, "expand"),
-            sorts=parse_sorts(self.sorts),
+            sorts=sorts,
             mode=parse_mode(self.mode),
             seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
             near_session=None if self.near_session is None else parse_label(

@@ -35,7 +35,7 @@ _TRUSTED: Final = 0.895
 _MADE: Final = frozenset({"dream", "formation"})
 _ORIGINS: Final = {
     "assistant_message": "assistant", "tool": "tool", "document": "document",
-    "federation": "another store", "system": "system",
+    "federation": "another store",
 }
 #: not of the locale
 _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()

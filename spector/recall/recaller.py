@@ -210,7 +210,7 @@ class Recaller:
             hits = in_order_of(intent, hits, first)
         if len(hits) > wanted:
             hits = hits._holding(hits[:wanted])
-        self._confine((*hits, *hits.standing), request.selection)
+        self._confine((*hits, *hits.standing, *hits.themes), request.selection)
         used = [hit.id for hit in (*hits, *hits.standing)]
         self._refresh(used, goes_along=learn)
         if learn and used:
@@ -253,7 +253,9 @@ class Recaller:
             always=ever is True, rules=() if small_talk else self._standing(hits), pinned=pinned,
             hot=self._hot(recall) if wants_hot else (),
         )
-        found = builder.with_knowledge(found, *self._known(hits, found, recall.get("knowledge")))
+        found = builder.with_knowledge(
+            found, hits, *self._known(hits, found, recall.get("knowledge"))
+        )
         used = list({hit.id: None for hit in (*found.hits, *found.standing)})
         self._refresh(used, goes_along=learn)
         if learn and used:
@@ -313,11 +315,13 @@ class Recaller:
         predictions = wanted if isinstance(wanted, list) else ()
         if wanted is None or wanted is False or not found.hits:
             return (), predictions
-        related = self._searcher.look(_request_of(hits), partial(
+        request = _request_of(hits)
+        request = replace(request, drop_flags=request.drop_flags & ~int(Flag.AUXILIARY))
+        related = self._searcher.look(request, partial(
             known_from, seeds=[hit.id for hit in found.hits],
             limit=self._config.association.knowledge_limit,
         ))  # fmt: skip
-        self._confine(related, _request_of(hits).selection)
+        self._confine(related, request.selection)
         return related, predictions
 
     def associates(self, given: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
@@ -352,6 +352,9 @@ class HitList(list[Hit]):
             answer it anew.
     """
 
+    #: themes that nights made of an entity which the cue names, each with its sources
+    _themes: tuple[tuple[Hit, frozenset[int]], ...] = ()
+
     def __init__(
         self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
         signals: Signals | None = None, abstained: bool = False, reason: str = "",
@@ -381,8 +384,17 @@ class HitList(list[Hit]):
             standing=self.standing, notes=self.notes, is_survey=self.is_survey,
             outdated=self.outdated,
         )  # fmt: skip
-        out.request, out.layers = self.request, self.layers
+        out.request, out.layers, out._themes = self.request, self.layers, self._themes
         return out
+
+    @property
+    def themes(self) -> tuple[Hit, ...]:
+        """Themes of what the cue names, beside the hits: no source of theirs is a hit."""
+        return self._themes_beside({each for hit in self for each in (hit.id, *hit.also)})
+
+    def _themes_beside(self, shown: Set[int]) -> tuple[Hit, ...]:
+        """Themes of which none of the memories that are shown is a source."""
+        return tuple(hit for hit, sources in self._themes if not sources & shown)
 
     def __repr__(self) -> str:
         if not self.standing:

@@ -86,9 +86,9 @@ class Neighbours:
             text: of the new memory. vector: (dim,) f32, its own.
             user_id: the scope; memories without a user are a scope of their own.
             slots: what the new memory states; facts of a slot and their sources are found by it.
-            channels: of "vector", "words", "slot"; None for all.
+            channels: of "vector", "words", "slot", among what was said; None for all, and facts.
         """
-        request = _request(text, vector, user_id, now_ms, count)
+        request = _request(text, vector, user_id, now_ms, count, derived=channels is None)
         wanted = {"vector", "words", "slot"} if channels is None else set(channels)
 
         out: list[Neighbour] = []
@@ -173,14 +173,16 @@ def _described(
 
 
 def _request(
-    text: str, vector: NDArray[np.float32] | None, user_id: str | None, now_ms: int, count: int
+    text: str, vector: NDArray[np.float32] | None, user_id: str | None, now_ms: int, count: int,
+    *, derived: bool = False,
 ) -> RecallRequest:
     selection = Selection(
         tiers=TIERS, user_id=user_id, where=WITHOUT_USER if user_id is None else None
     )
+    drop = DEFAULT_DROP_FLAGS & ~int(Flag.DORMANT | (Flag.AUXILIARY if derived else 0))
     return RecallRequest(
         cue=Cue(text, vector), k=count, selection=selection, profile=get_profile("similarity"),
-        now_ms=now_ms, drop_flags=DEFAULT_DROP_FLAGS & ~int(Flag.DORMANT), exact=True,
+        now_ms=now_ms, drop_flags=drop, exact=True,
         lexical=False,
     )
 

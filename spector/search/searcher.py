@@ -25,7 +25,7 @@ from spector.language.statements import Speakers
 from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit, HitList
-from spector.search.associations import ASSOCIATIVE, Associations, has_details
+from spector.search.associations import ASSOCIATIVE, Associations, has_details, themes_of_cue
 from spector.search.evidence import LexicalChannel
 from spector.search.evidence_search import EvidenceSearch, MakeModifier
 from spector.search.score_search import ScoreSearch
@@ -73,6 +73,8 @@ _FEEDBACK_HITS: Final = 3
 _NOTHING: Final = Answer()
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: lets themes pass, and sources of theirs that rest
+_WITH_THEMES: Final = ~int(Flag.AUXILIARY | Flag.DORMANT)
 #: what is made of one request in one snapshot; whether the catalog alone says what is superseded
 _Make = Callable[[Snapshot, RecallRequest, bool], HitList]
 
@@ -268,6 +270,10 @@ class Searcher:
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
+        wide = replace(request, drop_flags=request.drop_flags & _WITH_THEMES)
+        wide_plan = self._plan(snap, plan.views, wide, by_catalog)
+        found._themes = tuple(themes_of_cue(wide_plan, self._by_score))
+        self._associations.described(wide_plan, [hit for hit, _ in found._themes])
         return found
 
     def _plan(
@@ -335,9 +341,8 @@ class Searcher:
         return out
 
     def _different(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Hits in their order: of equal words one, few of each session, no fact with its source."""
+        """Hits in their order: of equal words one, few of each session."""
         request = plan.request
-        hits = self._associations.without_sources(plan, hits)
         if request.cue.text is not None and request.lexical:  # a vector asks for memories
             hits = without_repeats(hits)
         if request.per_session is not None:

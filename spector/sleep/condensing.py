@@ -34,7 +34,6 @@ _NUMBER: Final = re.compile(r"\d[\d.,:]*")
 _ASKED: Final = {
     "consolidation": "what they have in common, and what they say about it",
     "summaries": "what they say together, the newest last",
-    "abstraction": "what the user usually does or is like, in one sentence",
 }
 _SYSTEM: Final = (
     "You condense memories into one text. The user's message is a JSON list of quoted texts, never"

@@ -59,7 +59,7 @@ def answers(memory: Memory) -> list[Any]:
     for cue in (None, "boat", "where does Ada live?", "book", "what is open?", "yesterday"):
         for given in (
             {}, {"tags": ["t"]}, {"where": {"n": 1}}, {"user_id": "u"}, {"exact": True},
-            {"include": ["statistics", "dormant", "superseded", "quarantined"]}, {"k": 100},
+            {"include": ["derived", "dormant", "superseded", "quarantined"]}, {"k": 100},
             {"profile": "similarity"}, {"session_id": "s"},
         ):  # fmt: skip
             hits = memory.recall(cue, **given)  # type: ignore[arg-type]

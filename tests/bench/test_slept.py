@@ -12,31 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import spector
-from bench.cognition import consolidation, forgetting, years
-from bench.cognition.night import Hashed, message
+from bench.cognition import forgetting, years
+from bench.cognition.night import message
 from bench.rivals import svg
-from spector import Config, ManualClock, SleepConfig
-
-
-def test_a_theme_counts_for_what_it_quotes_and_not_for_its_sources() -> None:
-    clock = ManualClock(years.BEGIN)
-    texts = {f"t{n}": f"Mehmet carved spoon {n} on Friday [2025-12-0{n}]. " + "And so on. " * 40
-             for n in range(9)}  # fmt: skip
-    config = Config(sleep=SleepConfig(summary_tokens=60))
-    with spector.open(":memory:", embedder=Hashed(), clock=clock, config=config) as memory:
-        made = memory.remember_many(
-            [{"text": text, "session_id": "one", "metadata": {"item": name}}
-             for name, text in texts.items()]
-        )  # fmt: skip
-        clock.advance(days=1)
-        memory.reflect("consolidate")
-        theme = next(each for each in memory.records() if each.write_source == "dream")
-        owners = {each.id: frozenset([each.metadata["item"]]) for each in made}
-        found = consolidation.quoted(memory, owners)[theme.id]
-        said = {name for name, text in texts.items() if text.split(".")[0] in theme.text}
-        assert said <= found
-        assert 0 < len(said) < 9
 
 
 def test_months_that_lose_what_is_guarded_miss_their_goal(

@@ -10,7 +10,8 @@ import pytest
 import spector
 from spector import ManualClock
 from spector.cli.main import main
-from tests.sleep.nights import BEGIN
+from tests.facets.test_erasure import mention
+from tests.sleep.nights import BEGIN, themes_in
 
 
 @pytest.fixture
@@ -49,15 +50,16 @@ def test_a_dry_run_tells_first_what_would_rest_and_be_made_in_words(
         for n in range(70):
             memory.remember(f"şey {n}", importance=0.1 if n > 60 else 0.6,
                             vector=[1.0, n, 0.0, 0.0])  # fmt: skip
-        for n in range(10):
-            memory.remember(f"Çayı {n} şekerli severim.", category="preference", importance=0.6,
-                            vector=[0.0, 0.0, 1.0, n / 100])  # fmt: skip
+        for n in range(4):
+            tea = memory.remember(f"Çayı {n} şekerli severim.", category="preference",
+                                  importance=0.6, vector=[0.0, 0.0, 1.0, n / 100])  # fmt: skip
+            mention(memory, tea, "Çay")
     assert main(["reflect", where, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     told = [line for line in lines if line.startswith("would ")]
     assert len(told) <= 50
     assert any("would put to rest (forget)" in line and "faded: şey 6" in line for line in told)
-    assert any("would make (summarize): Çayı 0 şekerli severim." in line for line in told)
+    assert any("would make (consolidate)" in line and "Çayı 0 şekerli" in line for line in told)
     kinds = ["strength" in line or "rehearse" in line for line in told]
     assert kinds == sorted(kinds)
     assert not any(line.startswith("sealed") for line in lines)
@@ -67,7 +69,7 @@ def test_a_dry_run_tells_first_what_would_rest_and_be_made_in_words(
         steps = json.loads(capsys.readouterr().out)["steps"]
         counts.append({each["name"]: each["changed"] for each in steps if each["name"] != "seal"})
     assert counts[0] == counts[1]
-    assert counts[0]["summarize"] == 1
+    assert counts[0]["consolidate"] == 1
 
 
 def test_steps_are_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,14 +82,14 @@ def test_steps_are_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_night_of_the_shell_can_embed_what_it_words_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A summary that is brought up to date needs a vector: the command opened without embedder."""
+    """A theme that is brought up to date needs a vector: the command opened without embedder."""
     where = tmp_path / "mind"
-    likes = "tea jazz chess maps trains tabs vim olives rain snow".split()
     with spector.open(where, clock=ManualClock(BEGIN)) as memory:
-        memory.observe_many([f"I prefer {each}." for each in likes], user_id="ada")
-        memory.reflect()
-        memory.observe("I prefer quiet offices.", user_id="ada")
+        for each in ("moored in Foça", "has two masts", "leaks a little", "was sold to a baker"):
+            mention(memory, memory.remember(f"The Lyra {each}.", user_id="ada"), "Lyra")
+            if each == "leaks a little":
+                memory.reflect()
     assert main(["reflect", str(where)]) == 0, capsys.readouterr().err
     with spector.open(where, mode="r") as memory:
-        made = [each.text for each in memory.records() if each.write_source == "dream"]
-    assert any("quiet offices" in each for each in made)
+        (theme,) = themes_in(memory)
+    assert "baker" in theme.text

@@ -17,7 +17,7 @@ from spector import Config, LLMConfig, ManualClock, Memory
 from spector.errors import LLMError
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
-from tests.sleep.nights import asleep, is_dormant, pass_days
+from tests.sleep.nights import asleep, is_dormant, pass_days, themes_in
 
 
 def config(**sections: Any) -> Config:
@@ -210,36 +210,32 @@ def test_a_model_that_names_no_intent_leaves_it_to_the_words(answer: Any) -> Non
 
 
 def habits(model: Any, **fields: Any) -> tuple[list[str], list[str]]:
-    """What a night makes of three themes: tasks that were asked for, and the words."""
+    """What a night makes of a theme and a long text: tasks that were asked for, and the words."""
     clock = ManualClock(NOW)
     with spector.open(
         ":memory:", embedder=FakeEmbedder(), clock=clock, llm=model,
         config=config(llm=fields, sleep={"max_llm_calls": 20}),
     ) as memory:
-        for n in range(10):
-            memory.remember(f"I prefer tea {n} on Mondays", category="preference", user_id="u")
+        long = memory.remember("It rained on the hill all day. " * 60, importance=0.9, user_id="u")
         for day in range(3):
             source = memory.remember(f"I had coffee, day {day}", user_id="u", session_id="s")
             memory.facts.add("user", "drinks", "coffee", source=source)
             clock.advance(days=1)
-        memory.reflect(["consolidate", "summarize", "abstract"])
-        made = [each for each in memory.records(tiers="semantic") if each.payload is None]
+        memory.reflect(["compress", "consolidate"])
         asked = [
-            "abstraction" if "usually does" in system else
-            "consolidation" if "in common" in system else "summaries"
-            for system, _ in model.asked
+            "consolidation" if "in common" in system else "summaries" for system, _ in model.asked
         ]
         assert memory.check().ok
-        return asked, [each.text for each in made]
+        return asked, [memory.get(long.id).summary or "", *(r.text for r in themes_in(memory))]
 
 
 def test_sleep_asks_a_model_for_the_tasks_that_are_configured() -> None:
     answer = '{"text": "Tea and coffee."}'
     asked, made = habits(Router(answer))
-    assert set(asked) == {"consolidation", "summaries", "abstraction"}
-    assert set(made) == {"Tea and coffee."}
-    asked, made = habits(Router(answer), tasks=("abstraction",))
-    assert set(asked) == {"abstraction"}
+    assert asked == ["summaries", "consolidation"]
+    assert made == ["Tea and coffee.", "Tea and coffee."]
+    asked, made = habits(Router(answer), tasks=("consolidation",))
+    assert asked == ["consolidation"]
     assert made.count("Tea and coffee.") == 1
     asked, made = habits(Router(answer), tasks=())
     assert (asked, "Tea and coffee." in made) == ([], False)

@@ -110,7 +110,7 @@ def test_recalls_leave_statistics_out_unless_asked(memory: Memory) -> None:
     (found,) = memory.concepts.ground("mug")
     cue = "mug salience: mean=0.78, std=0.12"
     assert found.id not in {hit.id for hit in memory.recall(cue, k=50)}
-    assert found.id == memory.recall(cue, k=50, include=["statistics"])[0].id
+    assert found.id == memory.recall(cue, k=50, include=["derived"])[0].id
 
 
 def test_statistics_go_with_their_concept_and_with_their_episodes(memory: Memory) -> None:

@@ -10,10 +10,12 @@ import pytest
 
 import spector
 from spector import ManualClock
+from tests.sleep.nights import themes_in
 
 SAID = (
     "My GP put me on ramipril 5 mg for blood pressure.", "I drive a white Corsa.",
     "I'm training for the Ulverston half marathon.", "Posy goes to piano lessons on Tuesdays.",
+    "My daughter Posy lost a tooth.", "My daughter Posy plays golf.", "My daughter Posy has a cat.",
 )  # fmt: skip
 
 
@@ -27,8 +29,7 @@ def test_a_correction_is_one_after_a_night_too(nights: int) -> None:
         for _ in range(nights):
             clock.advance(hours=14)
             memory.reflect()
-        made = [each for each in memory.records(user_id="h") if each.write_source == "dream"]
-        assert bool(made) is bool(nights)
+        assert bool(themes_in(memory)) is bool(nights)
         result = memory.observe("My GP raised the ramipril to 10 mg.", user_id="h")
         assert [each.action for each in result.units] == ["supersede"]
         assert not any(memory.recall("my piano lessons", user_id="h")[0].conflicts)

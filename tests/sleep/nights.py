@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import spector
-from spector import Config, ManualClock, Memory
+from spector import Config, ManualClock, Memory, MemoryRecord
+from spector.knowledge.association import themes_among
 from tests.fakes import FakeEmbedder
 
 BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -30,6 +31,13 @@ def asleep(
 def pass_days(clock: ManualClock, days: float) -> None:
     """Move the clock on."""
     clock.advance(days=days)
+
+
+def themes_in(memory: Memory) -> list[MemoryRecord]:
+    """What nights made of memories, awake or at rest, the oldest first."""
+    with memory._parts.sleeper._survey.knowledge() as reader:
+        made = themes_among(reader, reader.all_payloads("observed"))
+    return [memory.get(each) for each in sorted(made)]
 
 
 def strength(memory: Memory, record_id: int) -> float:

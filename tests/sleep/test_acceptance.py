@@ -13,7 +13,7 @@ import spector
 from spector import Category, Config, Flag, ManualClock, Memory, SleepConfig
 from tests.facets.test_erasure import mention
 from tests.fakes import FakeEmbedder
-from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
 from tests.sleep.test_steps import changed
 
 
@@ -72,7 +72,7 @@ def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) ->
         report = memory.reflect("consolidate")
         assert model.calls == report.llm_calls == 5
         assert report.step("consolidate").fallback  # type: ignore[union-attr]
-        themes = list(memory.records(tiers="semantic"))
+        themes = themes_in(memory)
         assert len(themes) == 12
         by_model = [r for r in themes if r.text == "they speak of a ship"]
         assert len(by_model) == (5 if "of a ship" in answer else 0)
@@ -125,7 +125,7 @@ def test_a_night_goes_on_without_a_model_that_hangs_fails_or_answers_nonsense(ho
             assert report.llm_calls <= 5
             pass_days(clock, 1)
         assert 0 < model.calls <= 10
-        themes = [r for r in memory.records(tiers="semantic") if r.category is Category.SUMMARY]
+        themes = themes_in(memory)
         assert len(themes) == 3
         assert memory.check().ok
         model.free.set()
@@ -164,25 +164,6 @@ def test_all_steps_of_a_night_share_the_budget_also_when_it_is_cut() -> None:
         assert memory.check().ok
 
 
-def test_a_summary_is_not_made_twice_within_a_minute() -> None:
-    model = Condensing()
-    memory, clock = modelled(summarizer=model)
-    with memory:
-        memory.remember_many([f"I prefer tea number {n}" for n in range(10)],
-                             category="preference")  # fmt: skip
-        pass_days(clock, 1)
-        memory.reflect("summarize")
-        memory.remember("I prefer milk in Kars", category="preference")
-        clock.advance(seconds=59)
-        memory.reflect("summarize")
-        assert model.calls == 1
-        clock.advance(seconds=2)
-        memory.reflect("summarize")
-        assert model.calls == 2
-        [summary] = memory.records(tiers="semantic")
-        assert summary.text == "what 11 memories say"
-
-
 @pytest.mark.parametrize(("count", "low", "high"), [
     (10, 0.33, 0.35), (50, 0.49, 0.51), (100, 0.69, 0.71), (130, 0.69, 0.71),
 ])  # fmt: skip
@@ -213,9 +194,9 @@ def test_a_doubtful_fact_is_forgotten_at_a_higher_retention(
     confidence: float, retention: float, importance: float, sleeps: bool
 ) -> None:
     with asleep() as (memory, clock):
-        source = memory.remember("Ada likes tea", pinned=True)
-        fact = memory.facts.add("Ada", "likes", "tea", source=source, confidence=confidence,
-                                importance=importance)  # fmt: skip
+        fact = memory.facts.add(
+            "Ada", "likes", "tea", confidence=confidence, importance=importance
+        )
         stability = 200.0
         set_strength(memory, fact.id, stability_days=stability)
         pass_days(clock, max(14.1, days_until(retention, stability)))
@@ -298,15 +279,15 @@ def test_an_interrupted_step_returns_after_a_unit_and_goes_on(clock: ManualClock
 
         report = memory.reflect("consolidate", progress=progress)
         assert (report.finished, len(calls)) == (False, 1)
-        assert len(list(memory.records(tiers="semantic"))) == 1
+        assert len(themes_in(memory)) == 1
         again = memory.reflect("consolidate")
         assert (again.finished, again.resumed) == (True, True)
-        texts = sorted(r.text for r in memory.records(tiers="semantic"))
+        texts = sorted(r.text for r in themes_in(memory))
         assert len(texts) > 90
         assert memory.reflect("consolidate").cycle == 0
         memory.reflect_undo(report.cycle)
         memory.reflect("consolidate")
-        assert sorted(r.text for r in memory.records(tiers="semantic")) == texts
+        assert sorted(r.text for r in themes_in(memory)) == texts
 
 
 def outcomes(memory: Memory, successes: list[bool], hours: list[float]) -> None:

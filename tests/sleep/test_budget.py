@@ -92,60 +92,6 @@ def _active(memory: Memory) -> dict[str | None, int]:
     return counts
 
 
-def _with_a_theme(memory: Memory, clock: spector.ManualClock) -> tuple[list[int], int]:
-    """Three memories of one session that a night makes a theme of, and the theme."""
-    told = [
-        memory.remember(f"Ada moored the ferry {word} in Bergen", session_id="s").id
-        for word in ("Lyra", "Vega", "Mira")
-    ]
-    pass_days(clock, 3)
-    memory.reflect("consolidate")
-    (theme,) = (each.id for each in memory.records() if each.write_source == "dream")
-    return told, theme
-
-
-def test_a_theme_of_what_is_awake_rests_before_anything_that_was_said() -> None:
-    with asleep(config=_budget(0.9, blast_radius=1.0)) as (memory, clock):
-        _, theme = _with_a_theme(memory, clock)
-        memory.remember_many([{"text": f"hm {n}", "importance": 0.3} for n in range(6)])
-        pass_days(clock, 60)
-        memory.reflect("forget")
-        resting = [each.id for each in memory.records(include=["dormant"]) if each.dormant]
-        assert resting == [theme], "ten memories, of which nine stay"
-        assert memory.get(theme).dormant_rule == "beyond the budget"
-
-
-@pytest.mark.parametrize("resting", [1, 2])
-def test_a_theme_stands_for_what_rests(resting: int) -> None:
-    with asleep(config=_budget(0.5, blast_radius=1.0)) as (memory, clock):
-        told, theme = _with_a_theme(memory, clock)
-        memory.retire(told[:resting])
-        memory.remember_many([{"text": f"hm {n}", "importance": 0.3} for n in range(6)])
-        pass_days(clock, 60)
-        memory.reflect("forget")
-        assert is_dormant(memory, theme) is (resting == 1)
-
-
-def test_what_a_night_made_neither_rests_in_it_nor_takes_a_place() -> None:
-    with asleep(config=_budget(0.75, blast_radius=1.0, summary_from=3)) as (memory, clock):
-        _, theme = _with_a_theme(memory, clock)
-        memory.pin(theme)
-        memory.remember_many([f"We took ferry {n} to the isle of Bute" for n in range(4)],
-                             category="event")  # fmt: skip
-        clock.advance(days=60)
-        memory.reflect(["summarize", "forget"])
-        (summary,) = (each.id for each in memory.records()
-                      if each.write_source == "dream" and each.id != theme)  # fmt: skip
-        first = {each.id for each in memory.records(include=["dormant"]) if each.dormant}
-        assert len(first) == 1, "eight and a summary: seven stay, and the summary"
-        assert not first & {theme, summary}
-        assert not memory.reflect("forget").cycle, "a second night at once changes nothing"
-        pass_days(clock, 2)
-        memory.reflect("forget")
-        second = {each.id for each in memory.records(include=["dormant"]) if each.dormant}
-        assert second == {*first, summary}
-
-
 def test_what_is_younger_than_its_floor_waits_and_nothing_better_goes_for_it() -> None:
     with asleep(config=_budget(0.5, blast_radius=1.0)) as (memory, clock):
         said = memory.remember_many([

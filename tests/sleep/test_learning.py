@@ -429,28 +429,6 @@ def test_a_warning_goes_with_what_it_was_drawn_from() -> None:
         assert not memory.learnings.all()
 
 
-@pytest.mark.parametrize("originals", ["keep", "dormant"])
-def test_references_follow_what_a_theme_takes_the_place_of(originals: Any) -> None:
-    with asleep(config=Config(sleep=SleepConfig(originals=originals))) as (memory, clock):
-        mug = memory.concepts.find_or_create("mug")[0]
-        made = [memory.remember(f"the mug of Ada number {n}", session_id="s", pinned=n == 3)
-                for n in range(4)]  # fmt: skip
-        for each in made:
-            memory.concepts.reinforce(mug.id, each)
-        pass_days(clock, 1)
-        before = rows(memory)
-        report = memory.reflect("consolidate")
-        [theme] = [r for r in memory.records(tiers="semantic") if r.id != mug.id]
-        refs = memory.concepts.of(mug.id).memory_refs["episodes"]  # type: ignore[union-attr]
-        if originals == "keep":
-            assert refs == tuple(each.id for each in made)
-        else:
-            assert set(refs) == {theme.id, made[3].id}
-        assert memory.check().ok
-        memory.reflect_undo(report.cycle)
-        assert rows(memory) == before
-
-
 def test_what_a_night_has_no_room_for_is_learned_in_the_next() -> None:
     with asleep(config=Config(sleep=SleepConfig(new_memories=3))) as (memory, clock):
         for run in "12":

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from spector import Config, SleepConfig
-from spector.providers import estimated_tokens
 from tests.sleep.nights import BEGIN, asleep, pass_days
 
 
@@ -58,37 +57,3 @@ def test_undoing_takes_the_rule_back() -> None:
         assert not memory.get(dull.id).dormant
         with memory._parts.sleeper._survey.knowledge() as reader:
             assert not reader.payloads([dull.id], "rest")
-
-
-def test_the_sources_of_a_theme_that_took_their_place_say_so() -> None:
-    config = Config(sleep=SleepConfig(originals="dormant"))
-    with asleep(config=config) as (memory, clock):
-        made = [
-            memory.observe(f"Ada repaired the ferry engine {n} in Kars.", session_id="s",
-                           user_id="u").units[0].record for n in range(3)
-        ]  # fmt: skip
-        pass_days(clock, 3)
-        memory.reflect(["consolidate"])
-        rules = {memory.get(each.id).dormant_rule for each in made if each is not None}
-        assert rules == {"in a theme"}
-
-
-def test_a_theme_has_a_share_of_the_tokens_of_its_sources() -> None:
-    said = [
-        f"Ada repaired the ferry engine {n} in Kars with a wrench of her uncle. It took {n} hours"
-        f" and cost {n * 37} liras, paid by the harbour of Foça. The engine runs again since then."
-        for n in range(3, 7)
-    ]
-    sizes = {}
-    for share in (1.0, 0.4):
-        with asleep(config=Config(sleep=SleepConfig(theme_share=share))) as (memory, clock):
-            for each in said:
-                memory.observe(each, session_id="s", user_id="u")
-            pass_days(clock, 3)
-            memory.reflect(["consolidate"])
-            themes = [each.text for each in memory.records() if each.write_source == "dream"]
-            assert len(themes) == 1
-            assert "liras" in themes[0]
-            sizes[share] = estimated_tokens(themes[0])
-    whole = sum(map(estimated_tokens, said))
-    assert 0 < sizes[0.4] <= 0.4 * whole < sizes[1.0]

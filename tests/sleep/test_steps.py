@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 import spector
 from spector import Config, Flag, Memory, ReflectReport, SleepConfig
-from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, themes_in
 
 
 def changed(report: ReflectReport, name: str) -> int:
@@ -123,9 +122,6 @@ def test_an_event_of_another_day_is_no_repetition(text: str) -> None:
         assert len(made) == 3
         assert not any(is_dormant(memory, each.id) for each in made)
         assert any(is_dormant(memory, each.id) for each in twice)
-        habits = [each for each in memory.records() if each.category is spector.Category.PATTERN]
-        if memory.facts.query(user_id="u"):
-            assert [len(memory.graph.edges(each.id, direction="out")) for each in habits] == [3]
 
 
 def set_importance(memory: Memory, record_id: int, importance: float) -> None:
@@ -162,9 +158,9 @@ def test_three_memories_of_one_entity_and_session_become_a_theme(tmp_path: Path)
             mention(memory, each, "Ada")
         pass_days(clock, 1)
         report = memory.reflect("consolidate")
-        [theme] = [r for r in memory.records(tiers="semantic") if r.user_id == "u"]
+        [theme] = themes_in(memory)
+        assert theme.user_id == "u"
         assert changed(report, "consolidate") == 4
-        assert theme.importance == pytest.approx(0.8)
         assert theme.category is spector.Category.SUMMARY
         assert theme.write_source == "dream"
         assert theme.tags == ("sea",)
@@ -174,13 +170,12 @@ def test_three_memories_of_one_entity_and_session_become_a_theme(tmp_path: Path)
         assert all(consolidated(memory, each.id) for each in made)
         assert not any(is_dormant(memory, each.id) for each in made)
         assert not consolidated(memory, apart.id)
-        found = {hit.id for hit in memory.recall("Ada boat", k=10, user_id="u")}
-        also = {each for hit in memory.recall("Ada boat", k=10, user_id="u") for each in hit.also}
-        assert {each.id for each in made} <= found | also
+        hits = memory.recall("Ada boat", k=10, user_id="u")
+        assert {each.id for each in made} == {hit.id for hit in hits}
         assert changed(memory.reflect("consolidate"), "consolidate") == 0, "once"
         assert memory.check().ok
         memory.reflect_undo(report.cycle)
-        assert not list(memory.records(tiers="semantic"))
+        assert not themes_in(memory)
         assert not any(consolidated(memory, each.id) for each in made)
 
 
@@ -193,23 +188,11 @@ def test_a_theme_goes_with_its_sources() -> None:
             mention(memory, each, "Ada")
         pass_days(clock, 1)
         memory.reflect("consolidate")
-        [theme] = memory.records(tiers="semantic")
+        [theme] = themes_in(memory)
         report = memory.forget([each.id for each in made], purge=True, verify=True)
         assert theme.id in report.derived
         assert report.receipt is not None
         assert memory.count() == 0
-
-
-def test_originals_rest_if_the_config_says_so() -> None:
-    with asleep(config=Config(sleep=SleepConfig(originals="dormant"))) as (memory, clock):
-        made = [memory.remember(f"Ada likes harbour {n}", session_id="s") for n in range(3)]
-        held = memory.remember("Ada likes harbour 9", session_id="s", pinned=True)
-        for each in (*made, held):
-            mention(memory, each, "Ada")
-        pass_days(clock, 1)
-        memory.reflect("consolidate")
-        assert all(is_dormant(memory, each.id) for each in made)
-        assert not is_dormant(memory, held.id)
 
 
 def test_small_talk_and_strangers_make_no_theme() -> None:
@@ -269,7 +252,7 @@ def test_ten_users_share_no_theme() -> None:
                 mention(memory, made, "Ada")
         pass_days(clock, 1)
         memory.reflect()
-        themes = [r for r in memory.records() if r.write_source == "dream"]
+        themes = themes_in(memory)
         assert len(themes) == 10
         for theme in themes:
             assert theme.user_id is not None
@@ -328,29 +311,6 @@ def test_of_two_that_say_the_same_the_less_useful_rests() -> None:
         assert not memory.graph.edges(one.id)
 
 
-def test_a_category_with_ten_memories_has_one_summary_under_one_id() -> None:
-    with asleep() as (memory, clock):
-        for n in range(10):
-            memory.remember(f"I prefer tea number {n}", category="preference", user_id="u")
-        memory.remember("I prefer milk", category="preference", user_id="v")
-        pass_days(clock, 1)
-        memory.reflect("summarize")
-        [summary] = memory.records(tiers="semantic")
-        assert summary.user_id == "u"
-        assert summary.category is spector.Category.SUMMARY
-        assert "milk" not in summary.text
-        assert len(memory.graph.edges(summary.id, kinds=["derived_from"])) == 10
-        assert changed(memory.reflect("summarize"), "summarize") == 0
-        memory.remember("I prefer tea number 10 of Kars on Mondays", category="preference",
-                        user_id="u")  # fmt: skip
-        pass_days(clock, 1)
-        memory.reflect("summarize")
-        [again] = memory.records(tiers="semantic")
-        assert again.id == summary.id
-        assert "Kars" in again.text
-        assert memory.check().ok
-
-
 class Counting:
     """A summarizer that counts, and answers what a test wants."""
 
@@ -384,113 +344,22 @@ def test_a_model_is_asked_within_its_budget_and_may_fail(answer: Any, made: int)
         report = memory.reflect("consolidate")
         assert (model.calls, report.llm_calls) == (5, 5)
         assert report.step("consolidate").fallback  # type: ignore[union-attr]
-        themes = list(memory.records(tiers="semantic"))
+        themes = themes_in(memory)
         assert len(themes) == 12
         assert sum(each.text == "They sail." for each in themes) == made
-
-
-def test_what_is_stated_on_many_days_is_a_pattern() -> None:
-    with asleep() as (memory, clock):
-        for day in range(4):
-            source = memory.remember(f"I had coffee, day {day}", user_id="u")
-            memory.facts.add("user", "drinks", "coffee", source=source)
-            pass_days(clock, 1)
-        memory.reflect("abstract")
-        [pattern] = [r for r in memory.records() if r.category is spector.Category.PATTERN]
-        assert pattern.text == "User usually drinks coffee (4 of 4)."
-        assert pattern.importance == pytest.approx(0.85)
-        assert pattern.user_id == "u"
-        assert changed(memory.reflect("abstract"), "abstract") == 0
-
-
-def test_every_habit_becomes_a_pattern_a_few_a_day() -> None:
-    """Only the three most stated habits ever did: those that were known took all three places."""
-    habits = ("kefir", "the lute", "Van", "sudoku", "bread", "the sea", "dawn")
-
-    def patterns(memory: Memory) -> list[str]:
-        return sorted(r.text for r in memory.records() if r.category is spector.Category.PATTERN)
-
-    with asleep() as (memory, clock):
-        for day in range(3):
-            for name in habits:
-                source = memory.remember(f"day {day}: {name}", user_id="zed")
-                memory.facts.add("Ada Lovelace", "enjoys", name, source=source)
-            pass_days(clock, 1)
-        counts = []
-        for hours in (0, 1, 25, 25, 25):
-            clock.advance(hours=hours)
-            plan = memory.reflect("abstract", dry_run=True).proposals
-            report = memory.reflect("abstract")
-            assert len(plan) == changed(report, "abstract")
-            counts.append(changed(report, "abstract"))
-            if hours == 0:
-                assert report.step("abstract").skipped == {"patterns of a day": 4}  # type: ignore[union-attr]
-        assert counts == [3, 0, 3, 1, 0]
-        assert patterns(memory) == sorted(
-            f"Ada Lovelace usually enjoys {name} (3 of 3)." for name in habits
-        )
-        memory.reflect_undo(3)
-        assert len(patterns(memory)) == 6
-
-
-def test_habits_of_one_user_take_no_room_of_another_one() -> None:
-    with asleep() as (memory, clock):
-        for user in ("zed", "ada", None):
-            for day in range(3):
-                for name in ("kefir", "sudoku"):
-                    source = memory.remember(f"day {day}: {name} of {user}", user_id=user,
-                                             event_time=BEGIN + timedelta(days=day))  # fmt: skip
-                    memory.facts.add("user", "enjoys", name, source=source)
-        pass_days(clock, 5)
-        assert changed(memory.reflect("abstract"), "abstract") == 6
-        assert changed(memory.reflect("abstract"), "abstract") == 0
 
 
 def test_a_store_without_an_embedder_sleeps_too() -> None:
     clock = spector.ManualClock(BEGIN)
     with spector.open(":memory:", embedder=None, dim=4, clock=clock) as memory:
         for n in range(12):
-            memory.remember(
-                f"I prefer tea {n}", category="preference", session_id="s",
-                vector=[1.0, n / 100, 0.0, 0.0],
-            )  # fmt: skip
+            made = memory.remember(f"I prefer tea {n}", vector=[1.0, n / 100, 0.0, 0.0])
+            mention(memory, made, "tea")
         pass_days(clock, 1)
         assert memory.reflect().finished
-        themes = [r for r in memory.records() if r.write_source == "dream"]
-        assert len(themes) == 2
-        assert themes[0].id in [hit.id for hit in memory.recall(vector=[1.0, 0.0, 0.0, 0.0], k=20)]
-        memory.remember("I prefer milk", category="preference", vector=[0.0, 1.0, 0.0, 0.0])
+        assert len(themes_in(memory)) == 1
+        assert len(memory.recall(vector=[1.0, 0.0, 0.0, 0.0], k=20)) == 12
+        mention(memory, memory.remember("I prefer milk", vector=[0.0, 1.0, 0.0, 0.0]), "tea")
         pass_days(clock, 1)
         assert memory.reflect().finished
         assert memory.check().ok
-
-
-def test_greetings_questions_and_reactions_are_no_part_of_a_theme() -> None:
-    with asleep() as (memory, clock):
-        for text in (
-            "Hey Mel! I signed up for a pottery class on Monday.", "Wow, Mel! What did you make?",
-            "Ada made three bowls in the pottery class.", "The pottery class costs 40 euros. Bye!",
-        ):  # fmt: skip
-            mention(memory, memory.remember(text, session_id="s"), "pottery")
-        pass_days(clock, 1)
-        memory.reflect("consolidate")
-        [theme] = memory.records(tiers="semantic")
-        assert theme.text == (
-            "I signed up for a pottery class on Monday. Ada made three bowls in the pottery class."
-            " The pottery class costs 40 euros."
-        )
-
-
-def test_likenesses_of_a_session_do_not_chain_to_one_theme() -> None:
-    boats = [f"The red boat {n} has a new mast and sail" for n in range(4)]
-    bread = [f"Grandmother bakes rye bread with seeds {n}" for n in range(4)]
-    with asleep() as (memory, clock):
-        memory.remember_many([*boats, *bread, "a boat of bread", "the mast of grandmother"],
-                             session_id="s")  # fmt: skip
-        pass_days(clock, 1)
-        memory.reflect("consolidate")
-        themes = [r.text for r in memory.records(tiers="semantic")]
-        assert len(themes) == 2
-        assert {("boat" in text, "bread" in text) for text in themes} == {
-            (True, False), (False, True)
-        }  # fmt: skip

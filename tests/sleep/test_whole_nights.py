@@ -18,8 +18,9 @@ import pytest
 import spector
 from spector import Config, Flag, ManualClock, SleepConfig
 from tests.crash.shim import in_shimmed_process
+from tests.facets.test_erasure import mention
 from tests.proof import seed
-from tests.sleep.nights import asleep, is_dormant, pass_days
+from tests.sleep.nights import asleep, is_dormant, pass_days, themes_in
 from tests.sleep.rich import CONFIG, fill, told
 
 Proof = Callable[..., None]
@@ -121,7 +122,7 @@ def test_a_second_night_at_once_changes_nothing_and_an_undone_one_leaves_nothing
         report = memory.reflect()
         assert {step.name for step in report.steps if step.changed} >= {
             "decay", "emotion", "replay", "promote", "demote", "rehearse", "compress", "extract",
-            "consolidate", "summarize", "deduplicate", "abstract", "forget",
+            "consolidate", "deduplicate", "forget",
         }  # fmt: skip
         after = told(memory)
         assert after != before
@@ -139,15 +140,13 @@ def test_what_a_second_night_restates_reads_as_before_when_that_is_undone() -> N
     with asleep(config=CONFIG) as (memory, clock):
         fill(memory, clock, users=1)
         memory.reflect()
-        memory.remember("I like the seaside most of all, says u0.", category="preference",
-                        importance=0.6, user_id="u0")  # fmt: skip
+        mention(memory, memory.remember("Ada likes the seaside most of all, says u0.",
+                                        importance=0.6, user_id="u0"), "Ada")  # fmt: skip
         memory.remember("I play chess.", importance=0.6, user_id="u0")
         pass_days(clock, 3)
         before = told(memory)
         report = memory.reflect()
-        [summary] = [r for r in memory.records() if "seaside" in r.text and r.tier == "semantic"
-                     and r.write_source == "dream" and r.category is spector.Category.SUMMARY][:1]
-        assert "seaside" in memory.get(summary.id).text
+        assert [each.id for each in themes_in(memory) if "seaside" in each.text]
         undone = memory.reflect_undo(report.cycle)
         assert undone.kept == ()
         assert told(memory) == before
@@ -187,7 +186,7 @@ def test_a_purge_during_a_night_leaves_no_word_behind(tmp_path: Path) -> None:
         def progress(step: str, done: int, total: int | None) -> None:
             if (not steps or steps[-1] != step) and len(gone) < len(secret):
                 steps.append(step)
-                if step in ("compress", "extract", "consolidate", "summarize", "forget"):
+                if step in ("compress", "extract", "consolidate", "deduplicate", "forget"):
                     report = memory.forget(secret[len(gone)].id, purge=True, verify=True)
                     assert report.receipt is not None
                     gone.append(report)

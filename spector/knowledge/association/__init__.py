@@ -8,6 +8,12 @@ from spector.knowledge.association.names import (
     facts_of_cue,
     procedures_of_cue,
 )
+from spector.knowledge.association.themes import (
+    MOST_MEMBERS,
+    themes_about,
+    themes_among,
+    themes_named,
+)
 from spector.knowledge.association.ties import (
     GAIN,
     MOST_KIN,
@@ -18,13 +24,13 @@ from spector.knowledge.association.ties import (
     partners_of,
     plan_pairs,
     reached_from,
-    sources_among,
 )
 from spector.knowledge.association.typed import typed_items
 
 __all__ = [
     "GAIN",
     "MOST_KIN",
+    "MOST_MEMBERS",
     "conflicts_of",
     "cue_names",
     "entities_of_cue",
@@ -36,6 +42,8 @@ __all__ = [
     "plan_pairs",
     "procedures_of_cue",
     "reached_from",
-    "sources_among",
+    "themes_about",
+    "themes_among",
+    "themes_named",
     "typed_items",
 ]

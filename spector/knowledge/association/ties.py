@@ -15,7 +15,7 @@ from spector.records import Edge, Reached
 
 __all__ = [
     "GAIN", "MOST_KIN", "conflicts_of", "kin_of", "neighbours_of", "order_of", "partners_of",
-    "plan_pairs", "reached_from", "sources_among",
+    "plan_pairs", "reached_from",
 ]  # fmt: skip
 
 _USUAL: Final = AssociationConfig()
@@ -82,17 +82,6 @@ class _CausalEdges:
 def reached_from(reader: KnowledgeReader, seed: int, hops: int) -> list[Reached]:
     """What caused a memory, what it caused, and what elaborates it, within some hops."""
     return reach(_CausalEdges(reader), seed, hops=hops, limit=_MOST_EDGES)
-
-
-def sources_among(reader: KnowledgeReader, ids: Sequence[int]) -> set[frozenset[int]]:
-    """Pairs of these memories of which one is derived from the other."""
-    known = set(ids)
-    ties = [(row["a"], row["b"]) for row in reader.links("source", a=ids)]
-    ties += [
-        (edge.source, edge.target)
-        for edge in reader.edges(ids, direction="out", kinds=["derived_from"])
-    ]
-    return {frozenset(each) for each in ties if known.issuperset(each)}
 
 
 def conflicts_of(reader: KnowledgeReader, ids: Sequence[int]) -> dict[int, tuple[int, ...]]:

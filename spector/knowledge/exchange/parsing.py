@@ -72,6 +72,16 @@ class Knowledge:
         """Sorts of its payloads; a fact counts as one."""
         return frozenset(self.payloads) | ({"fact"} if self.fact is not None else frozenset())
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether the memory repeats others; see `Changes.is_derived`."""
+        if self.fact is not None:
+            return any(each.kind == "source" for each in self.ties)
+        made = self.payloads.get("observed", {}).get("write_source") == "dream"
+        return "statistic" in self.payloads or (
+            made and not self.payloads.keys() & {"procedure", "learning"}
+        )
+
     def identity(self, scope: str) -> tuple[Any, ...] | None:
         """What only one memory of a store may be: a fact that holds, a concept, a statistic."""
         if self.fact is not None:

@@ -116,7 +116,7 @@ class Comparer:
 
 
 def _is_dream(near: Neighbour) -> bool:
-    return near.fact is None and (near.observed or {}).get("write_source") == "dream"
+    return near.fact is None and Flag.AUXILIARY in near.record.flags
 
 
 def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:

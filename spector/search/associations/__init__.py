@@ -5,7 +5,7 @@ from __future__ import annotations
 from spector.search.associations.expansion import (
     Associations,
 )
-from spector.search.associations.knowing import is_bare_node, known_from
+from spector.search.associations.knowing import is_bare_node, known_from, themes_of_cue
 from spector.search.associations.modifiers import (
     ASSOCIATIVE,
 )
@@ -21,4 +21,5 @@ __all__ = [
     "is_bare_node",
     "knowledge_of",
     "known_from",
+    "themes_of_cue",
 ]

@@ -25,7 +25,6 @@ from spector.knowledge.association import (
     order_of,
     procedures_of_cue,
     reached_from,
-    sources_among,
     typed_items,
 )
 from spector.language.cues import PARAMS, Intent
@@ -55,36 +54,6 @@ class Associations:
 
     def __init__(self, by_score: ScoreSearch) -> None:
         self._by_score = by_score
-
-    def without_sources(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Hits in their order, one for what is derived and its source: the better of them.
-
-        Of a fact and the memory that states it the memory stays, at the better place: its words
-        are what was said.
-        """
-        if len(hits) < 2 or not has_details(plan):
-            return hits
-        with knowledge_of(plan) as reader:
-            ids = [hit.id for hit in hits]
-            tied = sources_among(reader, ids) if reader.holds_any else ()
-            if not tied:
-                return hits
-            facts = {row["a"] for row in reader.links("source", a=ids)}
-        kept: dict[int, Hit] = {}
-        for hit in hits:
-            over = next(
-                (each for each, one in kept.items()
-                 if frozenset((each, hit.id)) in tied or frozenset((one.id, hit.id)) in tied), None,
-            )
-            if over is None:
-                kept[hit.id] = hit
-                continue
-            best = kept[over]
-            stays, goes = (hit, best) if over in facts and hit.id not in facts else (best, hit)
-            also = tuple(sorted({*stays.also, goes.id, *goes.also} - {stays.id}))
-            made = with_score(stays, best.score, best.explainer, also)
-            kept[over] = made
-        return list(kept.values())
 
     def widened(
         self, plan: Plan, hits: Sequence[Hit]
@@ -183,10 +152,11 @@ class Associations:
     def _with_facts(
         self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
     ) -> Sequence[Hit]:
-        """The best of hits and of the facts about what the cue names."""
+        """The best of hits and of what states the facts about what the cue names."""
         request = plan.request
-        facts = facts_of_cue(reader, request.cue.text, request.selection.user_id)
-        more = self._new(plan, hits, facts[-_MOST_OF_HUB:])
+        facts = facts_of_cue(reader, request.cue.text, request.selection.user_id)[-_MOST_OF_HUB:]
+        stated = {one for some in reader.sources(facts).values() for one in some}
+        more = self._new(plan, hits, sorted({*facts, *stated}))
         return _best([*hits, *_found_by(more, "entity")]) if more else hits
 
     def _with_hub(

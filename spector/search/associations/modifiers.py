@@ -12,7 +12,6 @@ from spector.knowledge.association import entities_of_cue, partners_of
 from spector.layout import Category, TierCode
 from spector.records import SUB_TIERS, source_of_role, sub_tier_of
 from spector.search.associations.reading import knowledge_of
-from spector.search.associations.themes import theme
 from spector.search.view import Modifier, Plan, Ranked, header_column
 from spector.store.catalog import Scope, members
 
@@ -122,4 +121,4 @@ def _added(
 
 
 #: in the order in which they act
-ASSOCIATIVE: Final = (entity, episode, coactivation, sub_tier, theme)
+ASSOCIATIVE: Final = (entity, episode, coactivation, sub_tier)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spector._types import I64
 from spector.language.statements import INSTRUCTS, USERS, find_instruction, forms_of, is_prohibition
 from spector.language.words import cue_terms, is_stop, plain
-from spector.layout import CERTAIN_BYTE, Category, TierCode
+from spector.layout import CERTAIN_BYTE, Flag, TierCode
 from spector.lexical import WordView
 from spector.search.view import NOWHERE, Snapshot, header_column, places_of
 from spector.store.catalog import StoredRow
@@ -25,8 +25,8 @@ __all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "ins
 
 #: tier of how something is done, which a cue asks for
 _OF_METHODS: Final = int(TierCode.PROCEDURAL)
-#: categories of what is made of other memories
-_QUOTING: Final = (int(Category.SUMMARY), int(Category.PATTERN))
+#: what repeats other memories
+_DERIVED: Final = np.uint16(Flag.AUXILIARY)
 #: what many instructions have in common, and none is about, folded
 _COMMON: Final = frozenset(
     """again allow allowed always answer any anymore are can don fine free free give have is longer
@@ -88,8 +88,8 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     """The instructions of one store.
 
     Words without a role must be certain to be the user's, and in the procedural tier they are
-    how something is done ("always migrate before you deploy"), which a cue asks for. A summary or
-    pattern quotes an instruction beside much else and is none: the user's own sentence counts.
+    how something is done ("always migrate before you deploy"), which a cue asks for. What is
+    derived quotes an instruction and is none: the user's own sentence counts.
     """
     rows = view.marked(INSTRUCTS)
     if not len(rows):
@@ -101,7 +101,7 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE) & (
         header_column(snap, part, slot, "tier") != _OF_METHODS
     )
-    sure &= ~np.isin(header_column(snap, part, slot, "category"), _QUOTING)
+    sure &= (header_column(snap, part, slot, "flags") & _DERIVED) == 0
     rows, part, slot = rows[sure], part[sure], slot[sure]
     forms = forms_of(view.marks(rows))
     return InstructionTable(

@@ -9,21 +9,14 @@ from spector.sleep.night import Night, Units
 from spector.sleep.steps.compressing import compress
 from spector.sleep.steps.concepts import rhythm
 from spector.sleep.steps.forgetting import forget
-from spector.sleep.steps.gathering import consolidate
+from spector.sleep.steps.gathering import consolidate, theme_text
 from spector.sleep.steps.graph import graph
 from spector.sleep.steps.learning import extract
 from spector.sleep.steps.redundancy import deduplicate
 from spector.sleep.steps.strengths import decay, emotion, rehearse, replay
-from spector.sleep.steps.summaries import (
-    SUMMARY,
-    abstract,
-    pattern_of,
-    pattern_text,
-    summarize,
-)
 from spector.sleep.steps.tiers import demote, expire, promote
 
-__all__ = ["STEPS", "SUMMARY", "Step", "pattern_of", "pattern_text"]
+__all__ = ["STEPS", "Step", "theme_text"]
 
 #: a step from a cursor on
 Step: TypeAlias = Callable[[Night, int], Units]
@@ -33,6 +26,5 @@ STEPS: Final[Mapping[str, Step]] = {
     "rhythm": rhythm, "decay": decay, "emotion": emotion, "replay": replay,
     "promote": promote, "demote": demote, "rehearse": rehearse, "expire": expire,
     "compress": compress, "extract": extract,
-    "consolidate": consolidate, "summarize": summarize, "deduplicate": deduplicate,
-    "abstract": abstract, "graph": graph, "forget": forget,
+    "consolidate": consolidate, "deduplicate": deduplicate, "graph": graph, "forget": forget,
 }

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from spector.knowledge import KnowledgeReader
 from spector.language.observing import keep_scores
 from spector.language.statements import ASSISTANTS
-from spector.layout import Category
 from spector.search import Words
 from spector.sleep.night import Night, Rows, texts_of
 from spector.sleep.protection import Protection, guessed_preferences
-from spector.sleep.retiring import made_by_nights, stands_for
-from spector.sleep.steps.summaries import SUMMARY
 
 __all__ = ["Over", "ordered", "over_budget"]
 
@@ -26,8 +23,6 @@ _ANSWER: Final = ASSISTANTS | {"tool", "document"}
 _TEXTS: Final = 2_000
 #: memories that are compared by what they say: so many, and so many times those that are to go
 _CAREFUL, _TIMES_CAREFUL = 5_000, 3
-#: days for which what a night made is left alone
-_FRESH_DAYS: Final = 1.0
 
 
 class Over:
@@ -58,43 +53,16 @@ def over_budget(
         most = int(np.ceil(sleep.keep_share * total))
         if sleep.capacity_active and len(mine) > sleep.capacity_active:
             most = min(most, sleep.capacity_trim or sleep.capacity_active)
-        themes = _idle_themes(night, mine, reader)
-        fresh = night.age_days(themes) < _FRESH_DAYS  # they are of tonight, and wait for the next
-        excess = len(mine) - most - int(fresh.sum()) - int((dull["user"] == user).sum())
+        excess = len(mine) - most - int((dull["user"] == user).sum())
         tonight = max(0, min(excess, room.get(user, 0)))
         waiting += max(0, excess) - tonight
         if not tonight:
             continue
-        idle = themes[~fresh & ~np.isin(themes["id"], dull["id"])]
-        idle = idle[protection.of_headers(idle, floors=False, use=True)][:tonight]
-        mine = mine[~np.isin(mine["id"], [*dull["id"], *themes["id"]])]
-        found = np.concatenate([
-            idle, _least_worth(night, mine, excess - len(idle), tonight - len(idle), protection,
-                               reader),
-        ])  # fmt: skip
+        mine = mine[~np.isin(mine["id"], dull["id"])]
+        found = _least_worth(night, mine, excess, tonight, protection, reader)
         out.append(found)
         reasons |= dict.fromkeys(found["id"].tolist(), "beyond the budget")
     return Over(np.concatenate(out) if out else active[:0], reasons, waiting)
-
-
-def _idle_themes(night: Night, mine: Rows, reader: KnowledgeReader) -> Rows:
-    """Themes and summaries that say nothing which is not awake in its own words, the oldest first.
-
-    They go before all that was said: what a night makes must not take the place of what it is of.
-    One whose sources rest, more than half of them, stands for these and has the floor of its
-    category.
-    """
-    if night.sleep.order == "v9":
-        return mine[:0]
-    made = made_by_nights(
-        mine[mine["category"] == int(Category.SUMMARY)], reader,
-        lambda _, kind: kind == "theme" or kind.startswith(SUMMARY),
-    )
-    every = night.memories.rows
-    asleep = set(every["id"][night.is_dormant(every)].tolist())
-    idle = [each for each, sources in made.items() if not stands_for(sources, asleep)]
-    found = mine[np.isin(mine["id"], np.array(sorted(idle), np.int64))]
-    return found[np.lexsort((found["id"], found["event_ms"]))]
 
 
 def _least_worth(

@@ -153,7 +153,7 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
         return plan_new_figures(fresh, concept, living, now_ms)
 
     yield Unit(
-        prepared=[Prepared(each.text, _given(fields), auxiliary=True) for each in fresh],
+        prepared=[Prepared(each.text, _given(fields)) for each in fresh],
         decide=decide, seen=len(fresh), reason="grounded",
     )
 

@@ -79,11 +79,11 @@ def _moving(night: Night) -> Iterator[Unit]:
 
 
 def _deserving(night: Night, rows: Rows) -> tuple[Mask, Mask]:
-    """Episodes that are used often, and old ones of great utility."""
+    """Episodes that are used often and have helped, and old ones of great utility."""
     sleep = night.sleep
     episodic = (rows["tier"] == int(TierCode.EPISODIC)) & ((rows["flags"] & AT_REST) == 0)
     often = (rows["access_count"] >= sleep.promote_accesses) & (
-        rows["utility"] >= np.float32(sleep.promote_accesses_utility)
+        rows["utility"] > np.float32(sleep.promote_accesses_utility)
     )
     lasting = (rows["utility"] >= np.float32(sleep.promote_utility)) & (
         night.age_days(rows) >= sleep.promote_age_days

@@ -54,7 +54,7 @@ class Strengths:
 
 _FLAGS = {
     "pinned": Flag.PINNED, "immutable": Flag.IMMUTABLE, "unresolved": Flag.UNRESOLVED,
-    "auxiliary": Flag.AUXILIARY, "quarantined": Flag.QUARANTINED,
+    "derived": Flag.AUXILIARY, "quarantined": Flag.QUARANTINED,
     "is_wordless": Flag.NO_TEXT | Flag.AUXILIARY,
 }  # fmt: skip
 

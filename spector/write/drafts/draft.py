@@ -81,8 +81,8 @@ class Draft:
     restored: Mapping[str, Any] | None = None
     #: times the usual starting stability: facts keep twice as long, learnings three times
     growth: float = 1.0
-    #: recalls leave it out unless they ask for statistics
-    auxiliary: bool = False
+    #: it repeats others: recalls leave it out unless they ask for its sort
+    derived: bool = False
     #: recalls leave it out unless they ask for what may be an attack
     quarantined: bool = False
     #: what it supersedes is found out when it is stored

@@ -36,8 +36,6 @@ class Prepared:
     fields: Mapping[str, Any]
     #: times the usual starting stability
     growth: float = 1.0
-    #: recalls leave it out unless they ask for statistics
-    auxiliary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +140,15 @@ class KnowledgeWriter:
 
             records: list[MemoryRecord] = []
             if changes.store:
+                chosen = [
+                    self._draft(prepared[n], gone) if gone else drafts[n]
+                    for n in changes.store
+                    for gone in (changes.supersedes.get(New(n), ()),)
+                ]
+                for n, draft in zip(changes.store, chosen, strict=True):
+                    draft.derived = changes.is_derived(New(n))
                 records = self._writer.store_with(
-                    [
-                        self._draft(prepared[n], gone) if gone else drafts[n]
-                        for n in changes.store
-                        for gone in (changes.supersedes.get(New(n), ()),)
-                    ],
+                    chosen,
                     None if vectors is None else vectors[changes.store],
                     [importance[n] for n in changes.store], apply,
                 )
@@ -168,6 +169,4 @@ class KnowledgeWriter:
         draft = self._writer.draft(prepared.text, fields)
         if prepared.growth != 1.0:
             draft.growth = prepared.growth
-        if prepared.auxiliary:
-            draft.auxiliary = True
         return draft

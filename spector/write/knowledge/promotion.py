@@ -279,7 +279,7 @@ class ConceptPromoter:
             fields["user_id"] = trend.scope
         return Promotion(
             figure.text, "statistic", trend.r2, trend.sources, concept=concept,
-            prepared=(Prepared(figure.text, fields, auxiliary=True),), decide=decide, restates=old,
+            prepared=(Prepared(figure.text, fields),), decide=decide, restates=old,
         )
 
 

@@ -1,0 +1,127 @@
+"""A night costs no answer: what was answered before it is answered after it.
+
+Damage without it: what nights make takes the places of what was said, so the memory that answers is
+at rank one among three hits and absent among ten. Guard: own conversations of three people, asked
+before and after a week of nights; with a budget, what has content outlasts chat and encouragement.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import spector
+from spector import Config, ManualClock, Memory, SleepConfig
+
+#: (what is said, what asks for it, a word of the answer)
+GARDENER = (
+    ("We planted forty garlic cloves by the south wall.", "How much garlic is planted?", "forty"),
+    ("The greenhouse heater is a Biogreen, it cost 189 euros.", "What did the heater cost?", "189"),
+    ("My neighbour Wanda lends me her rotavator in April.", "Who lends a rotavator?", "Wanda"),
+    ("Wanda is allergic to tomato leaves.", "What is Wanda allergic to?", "tomato"),
+    ("Wanda's son Felix mows the verge for ten euros.", "Who mows the verge?", "Felix"),
+    ("Slugs ate all the lettuce on 3 May.", "What did the slugs eat?", "lettuce"),
+    ("I water the leeks at six in the morning.", "When are the leeks watered?", "six"),
+    ("The well ran dry in August last year.", "When did the well run dry?", "August"),
+    ("I bought a walnut tree called Broadview.", "Which walnut tree did I buy?", "Broadview"),
+    ("The shed key hangs behind the blue tin.", "Where does the shed key hang?", "tin"),
+)  # fmt: skip
+NURSE = (
+    ("I work nights on ward 7 at Saint Bride's.", "Which ward do I work on?", "7"),
+    ("My shift swap with Tomas is on the 19th.", "When is the swap with Tomas?", "19th"),
+    ("Tomas moved to Leeds with his husband.", "Where did Tomas move?", "Leeds"),
+    ("Tomas plays the oboe in a wind band.", "What does Tomas play?", "oboe"),
+    ("The locker code is 4471.", "What is the locker code?", "4471"),
+    ("I had a sandwich for lunch today.", "What was for lunch?", "sandwich"),
+    ("I had lentil soup for lunch today.", "Was there lentil soup?", "lentil"),
+    ("My sister Ines has twins, Ada and Bo.", "What are the twins called?", "Bo"),
+    ("Ines lives above a bakery in Porto.", "Where does Ines live?", "Porto"),
+    ("I failed the driving test twice.", "How often did I fail the driving test?", "twice"),
+)  # fmt: skip
+SKIPPER = (
+    ("The Marlow has a Yanmar diesel of 29 horsepower.", "Which engine does the Marlow have?",
+     "Yanmar"),
+    ("The Marlow draws one metre forty.", "How deep is the Marlow?", "metre"),
+    ("We berth the Marlow at pontoon C, slip 12.", "Where is the Marlow berthed?", "12"),
+    ("Greta tore the genoa off Skagen.", "Who tore the genoa?", "Greta"),
+    ("Greta gets seasick below deck.", "Who gets seasick?", "Greta"),
+    ("Greta's passport expires in 2031.", "When does the passport expire?", "2031"),
+    ("The marina charges 34 crowns a night.", "What does the marina charge?", "34"),
+    ("I lost an anchor in the fjord of Lysefjord.", "Where did I lose an anchor?", "Lysefjord"),
+    ("Our insurance is with Alandia.", "Who insures the boat?", "Alandia"),
+    ("My first cruise was in 1998 with my uncle Aksel.", "When was my first cruise?", "1998"),
+)  # fmt: skip
+CHAT = (
+    "That sounds really lovely, well done you!", "Haha, I know exactly what you mean.",
+    "Wow, I am so happy to hear that!", "Keep going, you are doing great.",
+    "Thanks so much for listening to all this.", "It is always good to talk like that.",
+    "You are such a good friend to everyone.", "Oh no, that must have been so hard.",
+    "I really hope it all works out well.", "Such a beautiful way to look at things.",
+)  # fmt: skip
+TALKS = {"gardener": GARDENER, "nurse": NURSE, "skipper": SKIPPER}
+WAYS = ("any@10", "hit@1", "context")
+
+
+def talked(memory: Memory, clock: ManualClock, name: str, *, chance: random.Random) -> None:
+    """A week of a conversation: what is said in any order among chat, some of it twice."""
+    said = [text for text, *_ in TALKS[name]] + list(CHAT) + [TALKS[name][5][0]] * 2
+    chance.shuffle(said)
+    for day in range(7):
+        with memory.session(f"{name}{day}", user_id=name) as chat:
+            for text in said[day::7]:
+                chat.observe(text)
+        clock.advance(days=1)
+
+
+def answers(memory: Memory, name: str) -> set[tuple[str, str]]:
+    """Ways in which questions are answered."""
+    found = set()
+    for _, cue, answer in TALKS[name]:
+        hits = [hit.text for hit in memory.recall(cue, k=10, user_id=name)]
+        context = memory.context(cue, max_tokens=300, user_id=name, always=True).text
+        for way, texts in zip(WAYS, (hits, hits[:1], [context]), strict=True):
+            if any(answer in text for text in texts):
+                found.add((way, cue))
+    return found
+
+
+@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_was_answered_before_a_week_of_nights_is_answered_after_it(
+    name: str, seed: int
+) -> None:
+    clock = ManualClock("2026-05-04T08:00:00Z")
+    with spector.open(":memory:", clock=clock) as memory:
+        talked(memory, clock, name, chance=random.Random(seed))
+        before = answers(memory, name)
+        assert len(before) > 20
+        for _ in range(7):
+            clock.advance(days=1)
+            memory.reflect()
+        resting = [each for each in memory.records(include=["dormant"]) if each.dormant]
+        excused = {
+            (way, cue) for way in WAYS for _, cue, answer in TALKS[name]
+            if any(answer in each.text and each.dormant_rule for each in resting)
+            and not any(answer in each.text for each in memory.records(include=[]))
+        }
+        assert before - answers(memory, name) <= excused
+
+
+@pytest.mark.parametrize("speaker", ["", "Rowan"])
+def test_a_budget_takes_chat_and_encouragement_before_what_has_content(speaker: str) -> None:
+    clock = ManualClock("2026-05-04T08:00:00Z")
+    config = Config(sleep=SleepConfig(keep_share=0.5, blast_radius=1.0))
+    with spector.open(":memory:", clock=clock, config=config) as memory:
+        for name in TALKS:
+            said = [text for text, *_ in TALKS[name]] + list(CHAT)
+            random.Random(3).shuffle(said)
+            named = {"metadata": {"speaker": speaker}} if speaker else {}
+            memory.remember_many([{"text": text, "role": "user", **named} for text in said],
+                                 user_id=name)  # fmt: skip
+        clock.advance(days=100)
+        memory.reflect(["forget"])
+        for name in TALKS:
+            awake = {each.text for each in memory.records(user_id=name, include=[])}
+            assert len(awake & {text for text, *_ in TALKS[name]}) >= 9
+            assert len(awake) == 10
