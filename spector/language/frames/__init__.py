@@ -21,6 +21,7 @@ from spector.language.frames.statement import (
     Statement,
     Tense,
 )
+from spector.language.frames.subjects import of_same_subjects
 from spector.language.frames.values import normal_value, values_differ
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "is_single_valued",
     "names_of_predicate",
     "normal_value",
+    "of_same_subjects",
     "predicate_of",
     "replacement",
     "tension",

@@ -11,6 +11,7 @@ from spector.observe.gate.made import Made, cosines
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
+from spector.observe.gate.vetoes import veto
 from spector.records import Decision
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "same_particulars",
     "speaker_of",
     "statements_in",
+    "veto",
 ]

@@ -29,6 +29,7 @@ from spector.language.statements import NOW
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
+from spector.observe.gate.vetoes import may_concern, texts_of_same
 
 __all__ = ["Contradiction", "contradictions"]
 
@@ -91,7 +92,7 @@ def contradictions(
     ends = _ends_of_past(new)
     living = [
         each for each in candidates
-        if not each.is_dormant and _overlaps(new, each)
+        if not each.is_dormant and _overlaps(new, each) and may_concern(new, each)
         and not any(end <= from_ms(each.record.event_ms).date() for end in ends)
     ]
     slots = [
@@ -165,16 +166,15 @@ def _by_wording(
     """Candidates whose words say that the new text replaces a value of theirs."""
     out: dict[int, Replacement] = {}
     for at, old in enumerate(living):
-        if old.is_knowledge or _are_two(old.said, new.said) or (
-            are_limited_apart(old.said, new.said)
-        ):
+        before, after = texts_of_same(new, old)
+        if not before.strip() or _are_two(before, after) or are_limited_apart(before, after):
             continue
         like = 0.0 if old.likeness is None else old.likeness
         found = replacement(
-            old.said, new.said, many=_may_be_many(old, new),
+            before, after, many=_may_be_many(old, new),
             likeness=like if like >= likeness else 0.0,
         )
-        if found is None and (sure := changed_in_chat(old.said, new.said)):
+        if found is None and (sure := changed_in_chat(before, after)):
             found = Replacement("said", sure, (0, len(old.said)), single=True)
         if found is not None:
             out[at] = found
