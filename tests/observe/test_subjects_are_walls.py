@@ -41,7 +41,8 @@ def _frames(rng: random.Random, who: str) -> list[str]:
         f"{who} moved to {place}", f"{who} quit {firm}", f"{_say(who, 'prefer')} {firm} tea",
         f"{_say(who, 'am')} allergic to latex", f"{_say(who, 'am')} not allergic to latex",
         f"{own} landlord is {name}", f"{own} new dentist is {name}",
-        f"{own} phone number is 555-01{rng.randint(10, 99)}", f"{own} rent is {rng.randint(5, 9)}20",
+        f"{own} phone number is 555-01{rng.randint(10, 99)}",
+        f"{own} rent is {rng.randint(5, 9)}20",
         f"{own} dog is called {name}", f"{_say(who, 'start')} work at {rng.randint(5, 10)}",
         f"{who} sold the {firm}", f"{_say(who, 'have')} moved to {place}",
     ]  # fmt: skip

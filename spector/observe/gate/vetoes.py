@@ -6,6 +6,7 @@ Every rule here only lowers a verdict. `contradictions` asks before it compares 
 from __future__ import annotations
 
 from spector.language.frames import of_same_subjects
+from spector.language.statements import own_words
 from spector.language.words import plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
@@ -38,8 +39,9 @@ def may_concern(new: Incoming, old: Candidate) -> bool:
 def texts_of_same(new: Incoming, old: Candidate) -> tuple[str, str]:
     """The old words and the new ones that may be about the same; the rest is blank.
 
-    Of two speakers each says "I" of himself, and a fact is no sentence that anybody said.
+    Of two speakers each says "I" of himself, a fact is no sentence that anybody said, and what a
+    text quotes is not said by its speaker.
     """
     if old.is_knowledge or old.speaker != new.speaker:
         return "", ""
-    return of_same_subjects(old.said, new.said)
+    return of_same_subjects(own_words(old.said), own_words(new.said))
