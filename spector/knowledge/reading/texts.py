@@ -33,6 +33,7 @@ from spector.language.entities import (
     person_mentions,
 )
 from spector.language.frames import Statement, compare, extract, normal_value
+from spector.language.statements import person_of
 from spector.language.words import folded
 from spector.records import MemoryRecord, is_user_said
 
@@ -121,7 +122,7 @@ def read_text(
         vectors: The embedder; the trained head is asked if it was trained on this one.
         statements: What a model found, instead of the frames.
     """
-    name = None if speaker is None or speaker == role else speaker
+    name = person_of(role, speaker)
     if statements is None:
         statements = extract(
             text, speaker=name, role=role or "user", reference_time=reference_ms,
@@ -138,7 +139,7 @@ def read_statements(
     """The statements of a text alone; see `read_text`."""
     if statements is None:
         statements = extract(
-            text, speaker=None if speaker == role else speaker, role=role or "user",
+            text, speaker=person_of(role, speaker), role=role or "user",
             reference_time=reference_ms, single_valued=single_valued,
         )
     return Reading({}, stated_of(statements))
