@@ -139,15 +139,16 @@ def may_instruct(role: str | None, name: str | None, source: str | None) -> bool
     Args:
         role: role of the message. It decides, unless ``name`` imitates another role.
         name: name of the speaker in the metadata.
-        source: source of the message.
+        source: source of the message; what has one that is not the user never instructs.
     """
+    if source is not None and plain(source.strip()) not in USERS:
+        return False
     if role is not None:
         known = plain(role.strip())
         if known not in USERS and known not in _PRINCIPALS:
             return False
         return name is None or plain(name) in (known, *USERS) or not reads_like_a_role(name)
-    # the name may come from the text itself, so it does not override the source
-    return all(each is None or plain(each.strip()) in USERS for each in (name, source))
+    return name is None or plain(name.strip()) in USERS
 
 
 def speaker_opening(text: str) -> Opening | None:

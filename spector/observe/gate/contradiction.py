@@ -28,8 +28,7 @@ from spector.language.frames import (
 from spector.language.statements import NOW
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.trust import may_supersede
-from spector.observe.gate.vetoes import may_concern, texts_of_same
+from spector.observe.gate.vetoes import distrust, may_concern, texts_of_same
 
 __all__ = ["Contradiction", "contradictions"]
 
@@ -250,15 +249,12 @@ def _reason(
 ) -> str:
     """Why a contradicted memory is kept; "" where it is superseded."""
     sure = any(each.kind == "replaces" and each.confidence >= precision for each in found)
-    speaker = new.speaker if old.is_knowledge else old.speaker
-    if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
-        return f"{old.data_source} is not changed by {new.data_source}"
+    if why := distrust(new, old):
+        return why
     if old.record.pinned or old.record.immutable:
         return "pinned" if old.record.pinned else "immutable"
     if new.event_ms < old.record.event_ms:
         return "older in event time"
-    if new.confidence < min(0.5, old.record.confidence):
-        return "uncertain"
     if not sure:
         return "not sure enough"
     return "says more" if _says_more(old, contradicted, new, span) else ""

@@ -6,12 +6,12 @@ Every rule here only lowers a verdict. `contradictions` asks before it compares 
 from __future__ import annotations
 
 from spector.language.frames import of_same_subjects
-from spector.language.statements import own_words
+from spector.language.statements import USERS, own_words
 from spector.language.words import plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
-__all__ = ["may_concern", "texts_of_same", "veto"]
+__all__ = ["distrust", "may_concern", "texts_of_same", "veto"]
 
 
 def veto(new: Incoming, old: Candidate) -> str:
@@ -20,12 +20,20 @@ def veto(new: Incoming, old: Candidate) -> str:
     Two memories under a veto stand beside each other: neither is hidden, nor does one come before
     the other for being newer.
     """
-    if not may_concern(new, old):
-        return "another subject"
+    return distrust(new, old) if may_concern(new, old) else "another subject"
+
+
+def distrust(new: Incoming, old: Candidate) -> str:
+    """Why the origin of a new memory may not correct an old one; "" where it may.
+
+    What has a source of its own, or is in doubt, corrects nothing that the user said.
+    """
     speaker = new.speaker if old.is_knowledge else old.speaker
     if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
         return f"{old.data_source} is not changed by {new.data_source}"
-    return ""
+    if new.source and plain(new.source).strip() not in USERS and new.source != old.record.source:
+        return "from a source"
+    return "uncertain" if new.confidence < min(0.5, old.record.confidence) else ""
 
 
 def may_concern(new: Incoming, old: Candidate) -> bool:

@@ -25,6 +25,8 @@ __all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "ins
 
 #: tier of how something is done, which a cue asks for
 _OF_METHODS: Final = int(TierCode.PROCEDURAL)
+#: confidence, 0..255, from which on the user's words instruct
+_BELIEVED: Final = 127
 #: categories of what is made of other memories
 _QUOTING: Final = (int(Category.SUMMARY), int(Category.PATTERN))
 #: what many instructions have in common, and none is about, folded
@@ -87,7 +89,7 @@ class Instruction(NamedTuple):
 def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     """The instructions of one store.
 
-    Words without a role must be certain to be the user's, and in the procedural tier they are
+    What is in doubt instructs nobody. Words without a role must be certain to be the user's, and in the procedural tier they are
     how something is done ("always migrate before you deploy"), which a cue asks for. A summary or
     pattern quotes an instruction beside much else and is none: the user's own sentence counts.
     """
@@ -97,8 +99,9 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     part, slot = places_of(snap, n, view, rows)
     there = slot != NOWHERE
     rows, part, slot = rows[there], part[there], slot[there]
-    sure = forms_of(view.marks(rows)).vouched
-    sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE) & (
+    confidence = header_column(snap, part, slot, "confidence")
+    sure = forms_of(view.marks(rows)).vouched & (confidence >= _BELIEVED)
+    sure |= (confidence >= CERTAIN_BYTE) & (
         header_column(snap, part, slot, "tier") != _OF_METHODS
     )
     sure &= ~np.isin(header_column(snap, part, slot, "category"), _QUOTING)
