@@ -5,13 +5,27 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from spector.clock import from_ms
 from spector.language.frames.chat import spoken
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.values import is_date
 from spector.language.words import plain
 
-__all__ = ["UNIT_GROUPS", "are_limited_apart", "is_common_noun", "limit_of", "past_time"]
+__all__ = [
+    "UNIT_GROUPS",
+    "are_limited_apart",
+    "is_common_noun",
+    "is_of_before",
+    "limit_of",
+    "past_time",
+]
 
+_YEAR: Final = re.compile(r"\b(?:in|since|until|till|back in) ((?:19|20)\d\d)\b(?!['’.,]\d)")
+_LONG_AGO: Final = re.compile(
+    r"\b(?:(?:years|decades) ago|(?:when|while) (?:i|we) (?:was|were)\b|back then|years back"
+    r"|as a (?:kid|child|teen\w*|boy|girl|student)|after (?:school|college|university)|yillar once"
+    r"|(?:cocukken|kucukken|ogrenciyken)\b)"
+)
 #: units of a group can be counted in each other; those of two groups, or of none, cannot
 UNIT_GROUPS: Final = tuple(
     frozenset(each.split())
@@ -179,3 +193,11 @@ def are_limited_apart(old: str, new: str) -> bool:
         return False
     one, other = (set(_LOOSE.findall(each.folded)) for each in (before, after))
     return one != other
+
+
+def is_of_before(text: str, then_ms: int) -> bool:
+    """Whether a text tells of a time before a moment: "I moved there in 2010"."""
+    folded, year = plain(text), from_ms(max(0, then_ms)).year
+    return _LONG_AGO.search(folded) is not None or any(
+        int(each[1]) < year for each in _YEAR.finditer(folded)
+    )

@@ -5,7 +5,7 @@ Every rule here only lowers a verdict. `contradictions` asks before it compares 
 
 from __future__ import annotations
 
-from spector.language.frames import of_same_subjects
+from spector.language.frames import is_of_before, of_same_subjects
 from spector.language.statements import USERS, own_words
 from spector.language.words import plain
 from spector.observe.gate.candidates import Candidate, Incoming
@@ -13,14 +13,15 @@ from spector.observe.gate.trust import may_supersede
 
 __all__ = ["distrust", "may_concern", "texts_of_same", "veto"]
 
-
 def veto(new: Incoming, old: Candidate) -> str:
     """Why a new memory can change nothing of an old one; "" where it may.
 
     Two memories under a veto stand beside each other: neither is hidden, nor does one come before
     the other for being newer.
     """
-    return distrust(new, old) if may_concern(new, old) else "another subject"
+    if not may_concern(new, old):
+        return "another subject"
+    return "of the past" if is_of_before(new.said, old.record.event_ms) else distrust(new, old)
 
 
 def distrust(new: Incoming, old: Candidate) -> str:
@@ -38,6 +39,8 @@ def distrust(new: Incoming, old: Candidate) -> str:
 
 def may_concern(new: Incoming, old: Candidate) -> bool:
     """Whether some of a new memory may be about the same as some of an old one."""
+    if old.is_knowledge:
+        return True
     subjects = {plain(each.subject) for each in new.statements}
     return any(plain(each.subject) in subjects for each in old.statements) or any(
         map(str.strip, texts_of_same(new, old))

@@ -14,10 +14,10 @@ from spector.language.frames.statement import Modality
 #: what is played, supposed, dreamt of or made up, however it goes on
 _UNREAL: Final = re.compile(
     r"\b(?:in (?:the|this|our|my|a) (?:\w+ )?(?:play|game|story|novel|movie|film|dream|scenario"
-    r"|sketch|role ?-?play)\b(?! (?:on|at|last|against)\b)|role ?-?play\w*|let ?'?s (?:say|assume|imagine"
-    r"|pretend)|let us (?:say|assume)|say (?:i|we) |for (?:this|the) (?:exercise|example|test)"
-    r"|for (?:example|instance) ?[:,]|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)"
-    r"|as if|just kidding|only joking|as a joke|jk)\b"
+    r"|sketch|role ?-?play)\b(?! (?:on|at|last|against)\b)|role ?-?play\w*"
+    r"|let ?'?s (?:say|assume|imagine|pretend)|let us (?:say|assume)|say (?:i|we) "
+    r"|for (?:this|the) (?:exercise|example|test)|for (?:example|instance) ?[:,]"
+    r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if|just kidding|only joking|as a joke|jk)\b"
 )
 
 __all__ = ["clause_modality", "doubts", "is_doubted", "sentence_modality", "stricter"]
