@@ -315,7 +315,7 @@ def _settle(
         own = found.get(row["id"])
         free = own is not None and not (own.pinned or own.immutable)
         newer = own is not None and memory.event_ms >= own.event_ms and not (
-            is_of_before(memory.text, own.event_ms)
+            is_of_before(memory.text, memory.event_ms, own.event_ms)
         )
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
         if verdict.kind == "replaces" and free and newer and _may_change(memory, found):

@@ -6,9 +6,11 @@ import re
 from typing import Final
 
 from spector.clock import from_ms
+from spector.language.dates import dates_in
 from spector.language.frames.chat import spoken
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.values import is_date
+from spector.language.statements import NOW
 from spector.language.words import plain
 
 __all__ = [
@@ -20,11 +22,12 @@ __all__ = [
     "past_time",
 ]
 
-_YEAR: Final = re.compile(r"\b(?:in|since|until|till|back in) ((?:19|20)\d\d)\b(?!['’.,]\d)")
+#: a time of life that is over
 _LONG_AGO: Final = re.compile(
-    r"\b(?:(?:years|decades) ago|(?:when|while) (?:i|we) (?:was|were)\b|back then|years back"
-    r"|as a (?:kid|child|teen\w*|boy|girl|student)|after (?:school|college|university)|yillar once"
-    r"|(?:cocukken|kucukken|ogrenciyken)\b)"
+    r"\b(?:(?:years|decades|ages|long) (?:ago|before)|when (?:i|we) (?:was|were)|back then"
+    r"|as an? (?:child|kid|teenager|student|boy|girl)|after (?:school|college|university)"
+    r"|in my (?:youth|childhood|teens|twenties|thirties|forties)"
+    r"|yillar once|cocukken|(?:ogrenci|genc)yken)\b"
 )
 #: units of a group can be counted in each other; those of two groups, or of none, cannot
 UNIT_GROUPS: Final = tuple(
@@ -195,9 +198,17 @@ def are_limited_apart(old: str, new: str) -> bool:
     return one != other
 
 
-def is_of_before(text: str, then_ms: int) -> bool:
-    """Whether a text tells of a time before a moment: "I moved there in 2010"."""
-    folded, year = plain(text), from_ms(max(0, then_ms)).year
+def is_of_before(text: str, said_ms: int, then_ms: int) -> bool:
+    """Whether what a text tells was over before a moment: "I moved to Rome in 2010".
+
+    Args:
+        said_ms: when it was said.
+    """
+    folded = plain(text)
+    if NOW.search(folded):
+        return False
+    then = from_ms(then_ms).date()
     return _LONG_AGO.search(folded) is not None or any(
-        int(each[1]) < year for each in _YEAR.finditer(folded)
+        each.period.end is not None and each.period.end <= then
+        for each in dates_in(text, from_ms(said_ms).date())
     )

@@ -10,22 +10,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import date
 from typing import Final
 
-from spector.clock import from_ms
-from spector.language.dates import dates_in
 from spector.language.frames import (
     Replacement,
     Statement,
     Verdict,
     are_limited_apart,
     changed_in_chat,
+    is_of_before,
     replacement,
     tension,
     verdicts,
 )
-from spector.language.statements import NOW
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import distrust, may_concern, texts_of_same
@@ -38,13 +35,6 @@ _TENSION: Final = 0.8
 _MOST_WORDS: Final = 4
 #: where a clause of a sentence begins
 _CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
-#: a time of life that is over
-_LONG_AGO: Final = re.compile(
-    r"\b(?:(?:years|decades|ages|long) (?:ago|before)|when (?:i|we) (?:was|were)|back then"
-    r"|as an? (?:child|kid|teenager|student|boy|girl)|after (?:school|college|university)"
-    r"|in my (?:youth|childhood|teens|twenties|thirties|forties)"
-    r"|yillar once|cocukken|(?:ogrenci|genc)yken)\b"
-)
 #: a thing that a letter tells from others of its kind: "Server B", "our room A"
 _LABELLED: Final = re.compile(
     r"\W*(?:(?:[Tt]he|[Mm]y|[Oo]ur)\s+)?((?:[^\W\d_]{2,}\s+){1,2})([A-ZÇĞİÖŞÜ])\b(?!['\u2019.])"
@@ -88,11 +78,10 @@ def contradictions(
         precision: confidence from which on a contradiction supersedes.
         likeness: cosine from which on a correction is about an old one whose slot it does not name.
     """
-    ends = _ends_of_past(new)
     living = [
         each for each in candidates
         if not each.is_dormant and _overlaps(new, each) and may_concern(new, each)
-        and not any(end <= from_ms(each.record.event_ms).date() for end in ends)
+        and not is_of_before(new.said, new.event_ms, each.record.event_ms)
     ]
     slots = [
         (at, one) for at, each in enumerate(living if new.statements else ())
@@ -119,20 +108,6 @@ def contradictions(
         )
         out.append(Contradiction(living[at], best.rule, sure, reason))
     return sorted([*out, *_denied(new, living, out)], key=lambda each: each.candidate.id)
-
-
-def _ends_of_past(new: Incoming) -> tuple[date, ...]:
-    """By when what a message tells was over, where it says so: "I moved to Rome in 2010".
-
-    It changes nothing that was said to be so after that.
-    """
-    folded = plain(new.said)
-    if NOW.search(folded):
-        return ()
-    if _LONG_AGO.search(folded):
-        return (date.min,)
-    found = dates_in(new.said, from_ms(new.event_ms).date())
-    return tuple(each.period.end for each in found if each.period.end is not None)
 
 
 def _denied(

@@ -21,7 +21,9 @@ def veto(new: Incoming, old: Candidate) -> str:
     """
     if not may_concern(new, old):
         return "another subject"
-    return "of the past" if is_of_before(new.said, old.record.event_ms) else distrust(new, old)
+    if is_of_before(new.said, new.event_ms, old.record.event_ms):
+        return "of the past"
+    return distrust(new, old)
 
 
 def distrust(new: Incoming, old: Candidate) -> str:

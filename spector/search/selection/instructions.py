@@ -90,8 +90,9 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     """The instructions of one store.
 
     What is in doubt instructs nobody. Words without a role must be certain to be the user's, and in
-    the procedural tier they are how something is done ("always migrate before you deploy"), which a cue asks for. A summary or
-    pattern quotes an instruction beside much else and is none: the user's own sentence counts.
+    the procedural tier they are how something is done ("always migrate before you deploy"), which a
+    cue asks for. A summary or pattern quotes an instruction beside much else and is none: the
+    user's own sentence counts.
     """
     rows = view.marked(INSTRUCTS)
     if not len(rows):

@@ -17,7 +17,8 @@ _UNREAL: Final = re.compile(
     r"|sketch|role ?-?play)\b(?! (?:on|at|last|against)\b)|role ?-?play\w*"
     r"|let ?'?s (?:say|assume|imagine|pretend)|let us (?:say|assume)|say (?:i|we) "
     r"|for (?:this|the) (?:exercise|example|test)|for (?:example|instance) ?[:,]"
-    r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if|just kidding|only joking|as a joke|jk)\b"
+    r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if"
+    r"|just kidding|only joking|as a joke|jk)\b"
 )
 
 __all__ = ["clause_modality", "doubts", "is_doubted", "sentence_modality", "stricter"]
