@@ -307,7 +307,8 @@ class Analyst:
                 text=text, said=news_of(own_words(formed.said)),
                 statements=tuple(each.statement for each in reading.facts),
                 speaker=speaker_key(message), data_source=message.data_source,
-                confidence=out.confidence, event_ms=out.event_ms,
+                confidence=message.fields.get("confidence", out.confidence),
+                source=message.fields.get("source"), event_ms=out.event_ms,
             ),
         )  # fmt: skip
         out.unnamed.append((unit, read))

@@ -156,7 +156,7 @@ def facts_of(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]
         "tier": "semantic", "category": Category.FACT, "confidence": analysis.confidence,
         "user_id": given.get("user_id"), "agent_id": given.get("agent_id"),
         "event_time": given.get("event_time"),
-        "role": None if message.data_source == "user_message" else message.role,
+        "role": message.role if message.speaker or message.data_source != "user_message" else None,
     }  # fmt: skip
     kept = {name: value for name, value in fields.items() if value is not None}
     return [(each.text, kept) for each in unit.reading.facts]

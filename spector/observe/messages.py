@@ -15,8 +15,9 @@ from spector.arguments import parse_choice, refuse_scopes
 from spector.chat import MESSAGE_KEYS, ChatMessage, as_message, chat_message, is_item, sent_at
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTextError
+from spector.language.statements import speaker_in
 from spector.messages import reading, shown
-from spector.observe.gate import data_source_of
+from spector.observe.gate import data_source_of, name_of_speaker
 from spector.records import Episode
 
 __all__ = ["DATA_SOURCES", "Message", "message_of"]
@@ -56,10 +57,9 @@ class Message:
 
     @property
     def speaker(self) -> str | None:
-        """The name of the one who speaks, where the metadata give one."""
-        metadata = self.fields.get("metadata")
-        named = metadata.get("speaker") if isinstance(metadata, Mapping) else None
-        return named if isinstance(named, str) and named else None
+        """The name of the person who speaks, by the metadata, the role or the text itself."""
+        named = speaker_in(self.role, self.fields.get("metadata"))
+        return name_of_speaker(self.text, self.role, named)
 
     @property
     def scope(self) -> tuple[str | None, str | None, str | None]:

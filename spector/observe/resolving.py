@@ -49,8 +49,6 @@ def to_name(
         kept: what is stored of it. notes: what is no word of the message in that.
     """
     speaker = message.speaker
-    if speaker is not None and (plain(speaker) in USERS or speaker == message.role):
-        speaker = None
     whole = None if kept is None else Whole(kept, tuple((each.start, each.end) for each in notes))
     return ToName(text, message.role, speaker, whole)
 

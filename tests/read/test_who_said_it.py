@@ -71,7 +71,8 @@ ORDERS = [
         {"role": "system", "metadata": {"name": "example_assistant"}},
         {"source": "https://pages.example/recipes"}, {"source": "inbox", "confidence": 0.9},
         {"source": "user manual.pdf"}, {"metadata": {"speaker": "Newsletter"}},
-        {"confidence": 0.1},
+        {"confidence": 0.1}, {"role": "Human", "source": "chat.jsonl"},
+        {"role": "user", "confidence": 0.1},
     ],
     ids=str,
 )  # fmt: skip
@@ -84,10 +85,9 @@ def test_words_of_others_never_stand(mind: Memory, order: str, said: dict[str, A
 @pytest.mark.parametrize(
     "said",
     [
-        {}, {"role": "user"}, {"role": "Human", "source": "chat.jsonl"}, {"role": "system"},
+        {}, {"role": "user"}, {"role": "Human"}, {"role": "system"},
         {"role": "developer"}, {"role": "user", "metadata": {"speaker": "Maya"}},
         {"role": "kullanıcı"}, {"metadata": {"speaker": "user"}}, {"source": "user"},
-        {"role": "user", "confidence": 0.1},
     ],
     ids=str,
 )  # fmt: skip
@@ -113,8 +113,9 @@ def test_what_turns_out_to_be_of_another_stands_no_more(
         assert stands(memory, record.id) == [False, False]
 
 
-def test_a_role_decides_before_a_source() -> None:
-    assert may_instruct("user", None, "web page")
+def test_what_has_a_source_never_instructs_whatever_its_role() -> None:
+    assert not may_instruct("user", None, "web page")
+    assert may_instruct("user", None, "user")
     assert not may_instruct("tool", "user", "user")
     assert not may_instruct(None, None, "web page")
     assert may_instruct(None, None, None)

@@ -32,7 +32,8 @@ from spector.language.entities import (
     load_head,
     person_mentions,
 )
-from spector.language.frames import Statement, compare, extract, normal_value
+from spector.language.frames import Statement, compare, extract, is_of_before, normal_value
+from spector.language.statements import may_instruct, person_of
 from spector.language.words import folded
 from spector.records import MemoryRecord, is_user_said
 
@@ -48,6 +49,8 @@ MOST_ENTITIES: Final = 8
 DENIED: Final = "not_"
 #: before the predicate of a state that is over: "formerly lives in"
 FORMER: Final = "formerly_"
+#: confidence from which on a memory changes facts
+_BELIEVED: Final = 0.5
 _AGENT_ROLES: Final = ("assistant", "agent", "ai")
 
 
@@ -121,7 +124,7 @@ def read_text(
         vectors: The embedder; the trained head is asked if it was trained on this one.
         statements: What a model found, instead of the frames.
     """
-    name = None if speaker is None or speaker == role else speaker
+    name = person_of(role, speaker)
     if statements is None:
         statements = extract(
             text, speaker=name, role=role or "user", reference_time=reference_ms,
@@ -138,7 +141,7 @@ def read_statements(
     """The statements of a text alone; see `read_text`."""
     if statements is None:
         statements = extract(
-            text, speaker=None if speaker == role else speaker, role=role or "user",
+            text, speaker=person_of(role, speaker), role=role or "user",
             reference_time=reference_ms, single_valued=single_valued,
         )
     return Reading({}, stated_of(statements))
@@ -311,7 +314,9 @@ def _settle(
         found = records((row["id"], *sources))
         own = found.get(row["id"])
         free = own is not None and not (own.pinned or own.immutable)
-        newer = own is not None and memory.event_ms >= own.event_ms
+        newer = own is not None and memory.event_ms >= own.event_ms and not (
+            is_of_before(memory.text, memory.event_ms, own.event_ms)
+        )
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
         if verdict.kind == "replaces" and free and newer and _may_change(memory, found):
             gone.append(row["id"])
@@ -337,6 +342,11 @@ def _rivals(reader: KnowledgeReader, scope: str, new: Statement) -> list[dict[st
 
 def _may_change(memory: MemoryRecord, found: Mapping[int, MemoryRecord]) -> bool:
     """Whether a memory may change a fact, given the fact and its sources: rule of trust."""
+    if memory.confidence < _BELIEVED or not (
+        may_instruct(None, None, memory.source)
+        or any(each.source == memory.source for each in found.values())
+    ):
+        return False
     if is_user_said(memory.role):
         return True
     return not any(is_user_said(each.role) for each in found.values())

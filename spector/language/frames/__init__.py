@@ -5,7 +5,7 @@ from __future__ import annotations
 from spector.language.frames.chat import Given, ValueAsked, changed_in_chat, value_asked
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
-from spector.language.frames.limits import are_limited_apart
+from spector.language.frames.limits import are_limited_apart, is_of_before
 from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
 from spector.language.frames.predicates import (
     ONE_VALUED,
@@ -21,6 +21,7 @@ from spector.language.frames.statement import (
     Statement,
     Tense,
 )
+from spector.language.frames.subjects import of_same_subjects
 from spector.language.frames.values import normal_value, values_differ
 
 __all__ = [
@@ -41,9 +42,11 @@ __all__ = [
     "compare",
     "denial_in",
     "extract",
+    "is_of_before",
     "is_single_valued",
     "names_of_predicate",
     "normal_value",
+    "of_same_subjects",
     "predicate_of",
     "replacement",
     "tension",

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from spector.language.frames.limits import UNIT_GROUPS
-from spector.language.frames.predicates import KIN, SLOTS, is_single_valued, predicate_of
+from spector.language.frames.predicates import (
+    KIN,
+    MANY_NOUNS,
+    SLOTS,
+    is_single_valued,
+    predicate_of,
+)
 from spector.language.frames.recurring import EACH
 from spector.language.frames.statement import Statement
 from spector.language.frames.values import UNITS, forms_differ, normal_value
@@ -134,6 +140,8 @@ def _may_both_hold(old: Statement, new: Statement) -> bool:
     """Whether two values are of two persons or units, limited in two ways, or one a kind."""
     if new.kin and not old.kin:  # "my aunt Sarah" need not be the Sarah of before
         return True
+    if new.predicate == "is_named" and new.subject.split()[-1] in MANY_NOUNS:  # of two sons
+        return True
     if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
         return True
     return (old.common and _has_name(new)) or (new.common and _has_name(old))
@@ -141,7 +149,8 @@ def _may_both_hold(old: Statement, new: Statement) -> bool:
 
 def _has_name(one: Statement) -> bool:
     """Whether a value is surely written as a name: not one that only opens its sentence."""
-    return not one.common and one.object_span[0] > one.span[0] and any(
+    opens = one.span[1] > 0 and one.object_span[0] == one.span[0]  # a kept fact has no places
+    return not one.common and not opens and any(
         word[:1].isupper() for word in one.object.split()
     )
 

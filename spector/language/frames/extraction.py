@@ -24,7 +24,7 @@ from spector.language.frames.statement import (
 from spector.language.frames.talk import without_talk
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
 from spector.language.frames.values import normal_value
-from spector.language.statements import ASSISTANTS, USERS, opening_of
+from spector.language.statements import ASSISTANTS, USERS, opening_of, own_words
 from spector.language.tables import only_language
 from spector.language.words import plain
 
@@ -66,7 +66,7 @@ def extract(
     """The statements of a text in their order; empty where no frame is sure.
 
     Args:
-        text: anything; the time taken grows with its length only.
+        text: anything; the time taken grows with its length only. What it quotes states nothing.
         speaker: the name of the one who speaks, which "I" stands for. Without it "I" is ``user``,
             or ``agent`` for the roles of an assistant, and "you" is the other of the two.
         listener: the name that "you" stands for; a speaker without a listener leaves "you" open.
@@ -78,6 +78,7 @@ def extract(
         single_valued: predicates that have one value at a time beside those of the table.
     """
     out: list[Statement] = []
+    text = own_words(text)
     language = language or only_language()
     first, second = _persons(role)
     if speaker:
@@ -165,6 +166,8 @@ def _resolved(
 ) -> Statement | None:
     """A draft with its subject named; None where a name is missing or nothing can be quoted."""
     subject, kin = draft.subject, ""
+    if draft.modality == "hedged" and (draft.owner == 2 or first == AGENT):
+        return None  # a guess about another: "perhaps you are a nurse"
     if draft.owner:
         owner = first if draft.owner == 1 else second
         if not owner or (owner == AGENT and draft.owner == 2 and draft.predicate in _NOT_OF_AGENT):

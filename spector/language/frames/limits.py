@@ -5,13 +5,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from spector.clock import from_ms
+from spector.language.dates import dates_in
 from spector.language.frames.chat import spoken
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.values import is_date
+from spector.language.statements import NOW
 from spector.language.words import plain
 
-__all__ = ["UNIT_GROUPS", "are_limited_apart", "is_common_noun", "limit_of", "past_time"]
+__all__ = [
+    "UNIT_GROUPS",
+    "are_limited_apart",
+    "is_common_noun",
+    "is_of_before",
+    "limit_of",
+    "past_time",
+]
 
+#: a time of life that is over
+_LONG_AGO: Final = re.compile(
+    r"\b(?:(?:years|decades|ages|long) (?:ago|before)|when (?:i|we) (?:was|were)|back then"
+    r"|as an? (?:child|kid|teenager|student|boy|girl)|after (?:school|college|university)"
+    r"|in my (?:youth|childhood|teens|twenties|thirties|forties)"
+    r"|yillar once|cocukken|(?:ogrenci|genc)yken)\b"
+)
 #: units of a group can be counted in each other; those of two groups, or of none, cannot
 UNIT_GROUPS: Final = tuple(
     frozenset(each.split())
@@ -179,3 +196,19 @@ def are_limited_apart(old: str, new: str) -> bool:
         return False
     one, other = (set(_LOOSE.findall(each.folded)) for each in (before, after))
     return one != other
+
+
+def is_of_before(text: str, said_ms: int, then_ms: int) -> bool:
+    """Whether what a text tells was over before a moment: "I moved to Rome in 2010".
+
+    Args:
+        said_ms: when it was said.
+    """
+    folded = plain(text)
+    if NOW.search(folded):
+        return False
+    then = from_ms(then_ms).date()
+    return _LONG_AGO.search(folded) is not None or any(
+        each.period.end is not None and each.period.end <= then
+        for each in dates_in(text, from_ms(said_ms).date())
+    )

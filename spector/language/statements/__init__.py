@@ -40,6 +40,7 @@ from spector.language.statements.roles import (
     BARE_ROLES,
     is_invisible,
     may_instruct,
+    person_of,
     reads_like_a_role,
     speaker_opening,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "names_of",
     "opening_of",
     "own_words",
+    "person_of",
     "quotations",
     "reads_like_a_role",
     "says_i",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from spector.language.statements.markers import is_of_time
+from spector.language.statements.quotations import own_words
 from spector.language.words import plain
 
 __all__ = ["Instruction", "find_instruction", "is_prohibition"]
@@ -246,9 +247,9 @@ def find_instruction(text: str, folded: str | None = None) -> Instruction | None
 
     It is recognized by its beginning ("Always ...", "From now on ...", "Don't ...", "Bundan sonra
     ..."), by a condition anywhere ("... when I ask about X", "X sorduğumda ..."), or as a short
-    text about the form of answers ("No emojis please"). Stories ("never been there", "she laughs
-    when I mention him"), facts ("from now on Anna is my manager"), tasks and questions are not
-    instructions. ``whole`` is False if the text is not about answering, has other sentences, or
+    text about the form of answers ("No emojis please"). What a text quotes, stories ("never been
+    there", "she laughs when I mention him"), facts ("from now on Anna is my manager"), tasks and
+    questions are not instructions. ``whole`` is False if the text is not about answering, has other sentences, or
     asks to keep something in mind; such a text is also an ordinary memory.
     """
     folded = plain(text) if folded is None else folded
@@ -261,6 +262,8 @@ def find_instruction(text: str, folded: str | None = None) -> Instruction | None
         or (len(head) <= _SHORT and any(each.match(head) for each in _SHORT_ONES))
     ):  # fmt: skip
         return None
+    if (own := own_words(text)) != text:
+        return find_instruction(own) if own.strip() else None
     best, found, rest = _NONE, "", 0
     for n, match in enumerate(_SENTENCE.finditer(folded)):
         sentence = match.group()

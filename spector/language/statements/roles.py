@@ -24,6 +24,7 @@ __all__ = [
     "imitates_speaker",
     "is_invisible",
     "may_instruct",
+    "person_of",
     "reads_like_a_role",
     "speaker_opening",
 ]
@@ -50,6 +51,10 @@ _ROLES: Final = ASSISTANTS | USERS | frozenset(
 _BARE: Final = frozenset(
     "".join(char for char in normalize_unicode("NFD", role) if unicodedata.category(char) != "Mn")
     for role in _ROLES
+)
+#: roles and origins that are no names of persons
+_NOBODY: Final = _ROLES | frozenset(
+    "person document federation function tool_result summary data none unknown".split()
 )
 #: real names do not begin with these
 _STEMS: Final = ("assistant", "developer", "system")
@@ -112,21 +117,38 @@ _LETTERS: Final = re.compile(r"[^\W\d_]+")
 _SPELT: Final = re.compile(r"[\w@$!|]+")
 
 
+def person_of(role: str | None, speaker: str | None) -> str | None:
+    """The name of the person who speaks; None for the user, an agent and whatever has no "I".
+
+    Args:
+        role: of the message: a name that is no role is that of the person.
+        speaker: as the metadata name him, or the role.
+    """
+    name = role if speaker is None or speaker == role else speaker
+    folded = plain(name or "").strip()
+    if name is None or not folded or folded in _NOBODY or (
+        name == role and reads_like_a_role(name)
+    ):
+        return None
+    return name
+
+
 def may_instruct(role: str | None, name: str | None, source: str | None) -> bool:
     """True if the speaker of a text may instruct.
 
     Args:
         role: role of the message. It decides, unless ``name`` imitates another role.
         name: name of the speaker in the metadata.
-        source: source of the message.
+        source: source of the message; what has one that is not the user never instructs.
     """
+    if source is not None and plain(source.strip()) not in USERS:
+        return False
     if role is not None:
         known = plain(role.strip())
         if known not in USERS and known not in _PRINCIPALS:
             return False
         return name is None or plain(name) in (known, *USERS) or not reads_like_a_role(name)
-    # the name may come from the text itself, so it does not override the source
-    return all(each is None or plain(each.strip()) in USERS for each in (name, source))
+    return name is None or plain(name.strip()) in USERS
 
 
 def speaker_opening(text: str) -> Opening | None:

@@ -18,7 +18,12 @@ __all__ = [
     "speaker_in", "words_of",
 ]
 
-_COLON: Final = re.compile("[:\uff1a]")
+_COLON: Final = re.compile("[:\uff1a]()()")
+#: what relays put before a message: "[Ann]: ", "<Ann> ", "[from Ann (uid:77)] "
+_TAG: Final = re.compile(
+    r"\s{0,16}(?:\[(?:from )?([^\W\d_][^\[\]()<>\n:]{0,38})(?: \([^()\n]{0,40}\))?\]"
+    r"|<([^\W\d_][^<>\n:/=]{0,38})>):?(?=\s)"
+)
 #: white space, byte-order marks and zero-width characters before a name
 UNSEEN: Final = " \t\n\ufeff\u200b\u200c\u200d\u2060\u00ad"
 #: most characters and words of a name
@@ -90,15 +95,15 @@ def opening_of(text: str) -> Opening | None:
     at most 40 characters, followed by a colon, white space and more text. So times ("10:30"),
     links, paths and shortcodes are not names.
     """
-    found = _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
+    found = _TAG.match(text) or _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
     if found is None:
         return None
-    raw = text[: found.start()].strip().lstrip(UNSEEN)
+    raw = text[: found.start()].strip().lstrip(UNSEEN) or found[1] or found[2] or ""
     words = raw.split()
     start = found.end()
     while start < len(text) and text[start].isspace():
         start += 1
-    spaced = start > found.end() or found.group() != ":"
+    spaced = start > found.end() or not found.group().endswith(":")
     if start == len(text) or not spaced or "\n" in raw or not 1 <= len(words) <= _NAME_WORDS:
         return None
     name = " ".join(words)

@@ -10,7 +10,13 @@ from spector.observe.gate.decision import decide, decide_contradiction
 from spector.observe.gate.made import Made, cosines
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
-from spector.observe.gate.trust import data_source_of, may_supersede, speaker_of
+from spector.observe.gate.trust import (
+    data_source_of,
+    may_supersede,
+    name_of_speaker,
+    speaker_of,
+)
+from spector.observe.gate.vetoes import veto
 from spector.records import Decision
 
 __all__ = [
@@ -30,7 +36,9 @@ __all__ = [
     "is_event",
     "may_supersede",
     "merged_text",
+    "name_of_speaker",
     "same_particulars",
     "speaker_of",
     "statements_in",
+    "veto",
 ]

@@ -22,7 +22,7 @@ class Incoming:
         text: as it would be kept. said: the same without annotations.
         statements: what it states.
         speaker: who speaks, as names are compared; "" for the user.
-        data_source: the class of its origin. confidence: in it, 0..1.
+        data_source: the class of its origin. confidence: in it, 0..1. source: where it is from.
         event_ms: when it happened. valid_from_ms, valid_until_ms: when it holds.
         importance: 0..1, where it is known.
     """
@@ -33,6 +33,7 @@ class Incoming:
     speaker: str = ""
     data_source: str = "user_message"
     confidence: float = 1.0
+    source: str | None = None
     event_ms: int = 0
     valid_from_ms: int | None = None
     valid_until_ms: int | None = None

@@ -54,7 +54,8 @@ class Comparer:
             ),
             speaker=speaker_of(words, role, speaker),
             data_source=data_source or data_source_of(role, source, speaker),
-            confidence=1.0 if confidence is None else confidence, importance=importance,
+            confidence=1.0 if confidence is None else confidence, source=source,
+            importance=importance,
             valid_from_ms=valid_from_ms, valid_until_ms=valid_until_ms,
         )  # fmt: skip
 

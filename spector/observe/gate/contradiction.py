@@ -10,25 +10,22 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import date
 from typing import Final
 
-from spector.clock import from_ms
-from spector.language.dates import dates_in
 from spector.language.frames import (
     Replacement,
     Statement,
     Verdict,
     are_limited_apart,
     changed_in_chat,
+    is_of_before,
     replacement,
     tension,
     verdicts,
 )
-from spector.language.statements import NOW
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.trust import may_supersede
+from spector.observe.gate.vetoes import distrust, may_concern, texts_of_same
 
 __all__ = ["Contradiction", "contradictions"]
 
@@ -38,13 +35,6 @@ _TENSION: Final = 0.8
 _MOST_WORDS: Final = 4
 #: where a clause of a sentence begins
 _CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
-#: a time of life that is over
-_LONG_AGO: Final = re.compile(
-    r"\b(?:(?:years|decades|ages|long) (?:ago|before)|when (?:i|we) (?:was|were)|back then"
-    r"|as an? (?:child|kid|teenager|student|boy|girl)|after (?:school|college|university)"
-    r"|in my (?:youth|childhood|teens|twenties|thirties|forties)"
-    r"|yillar once|cocukken|(?:ogrenci|genc)yken)\b"
-)
 #: a thing that a letter tells from others of its kind: "Server B", "our room A"
 _LABELLED: Final = re.compile(
     r"\W*(?:(?:[Tt]he|[Mm]y|[Oo]ur)\s+)?((?:[^\W\d_]{2,}\s+){1,2})([A-ZÇĞİÖŞÜ])\b(?!['\u2019.])"
@@ -88,11 +78,10 @@ def contradictions(
         precision: confidence from which on a contradiction supersedes.
         likeness: cosine from which on a correction is about an old one whose slot it does not name.
     """
-    ends = _ends_of_past(new)
     living = [
         each for each in candidates
-        if not each.is_dormant and _overlaps(new, each)
-        and not any(end <= from_ms(each.record.event_ms).date() for end in ends)
+        if not each.is_dormant and _overlaps(new, each) and may_concern(new, each)
+        and not is_of_before(new.said, new.event_ms, each.record.event_ms)
     ]
     slots = [
         (at, one) for at, each in enumerate(living if new.statements else ())
@@ -119,20 +108,6 @@ def contradictions(
         )
         out.append(Contradiction(living[at], best.rule, sure, reason))
     return sorted([*out, *_denied(new, living, out)], key=lambda each: each.candidate.id)
-
-
-def _ends_of_past(new: Incoming) -> tuple[date, ...]:
-    """By when what a message tells was over, where it says so: "I moved to Rome in 2010".
-
-    It changes nothing that was said to be so after that.
-    """
-    folded = plain(new.said)
-    if NOW.search(folded):
-        return ()
-    if _LONG_AGO.search(folded):
-        return (date.min,)
-    found = dates_in(new.said, from_ms(new.event_ms).date())
-    return tuple(each.period.end for each in found if each.period.end is not None)
 
 
 def _denied(
@@ -165,16 +140,15 @@ def _by_wording(
     """Candidates whose words say that the new text replaces a value of theirs."""
     out: dict[int, Replacement] = {}
     for at, old in enumerate(living):
-        if old.is_knowledge or _are_two(old.said, new.said) or (
-            are_limited_apart(old.said, new.said)
-        ):
+        before, after = texts_of_same(new, old)
+        if not before.strip() or _are_two(before, after) or are_limited_apart(before, after):
             continue
         like = 0.0 if old.likeness is None else old.likeness
         found = replacement(
-            old.said, new.said, many=_may_be_many(old, new),
+            before, after, many=_may_be_many(old, new),
             likeness=like if like >= likeness else 0.0,
         )
-        if found is None and (sure := changed_in_chat(old.said, new.said)):
+        if found is None and (sure := changed_in_chat(before, after)):
             found = Replacement("said", sure, (0, len(old.said)), single=True)
         if found is not None:
             out[at] = found
@@ -250,15 +224,12 @@ def _reason(
 ) -> str:
     """Why a contradicted memory is kept; "" where it is superseded."""
     sure = any(each.kind == "replaces" and each.confidence >= precision for each in found)
-    speaker = new.speaker if old.is_knowledge else old.speaker
-    if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
-        return f"{old.data_source} is not changed by {new.data_source}"
+    if why := distrust(new, old):
+        return why
     if old.record.pinned or old.record.immutable:
         return "pinned" if old.record.pinned else "immutable"
     if new.event_ms < old.record.event_ms:
         return "older in event time"
-    if new.confidence < min(0.5, old.record.confidence):
-        return "uncertain"
     if not sure:
         return "not sure enough"
     return "says more" if _says_more(old, contradicted, new, span) else ""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from spector.language.frames import SLOTS, predicate_of
-from spector.language.statements import ASSISTANTS, USERS, reads_like_a_role, speaker_opening
+from spector.language.statements import (
+    ASSISTANTS,
+    USERS,
+    person_of,
+    reads_like_a_role,
+    says_i,
+    speaker_opening,
+)
 from spector.language.words import plain
 
 __all__ = ["data_source_of", "may_supersede", "name_of_speaker", "speaker_of"]
@@ -55,10 +62,12 @@ def name_of_speaker(text: str, role: str | None, speaker: str | None) -> str | N
     Args:
         speaker: as the metadata name him, or the role.
     """
-    if speaker is not None and speaker != role:
-        return None if plain(speaker).strip() in USERS else speaker
-    opening = None if role is not None else speaker_opening(text)
+    name = person_of(role, speaker)
+    is_user = plain(role or "user").strip() in USERS
+    opening = speaker_opening(text) if name is None and is_user else None
     if opening is None or opening.role or not opening.proper:
+        return name
+    if role is not None and not says_i(text[opening.start :]):
         return None
     is_label = opening.folded in _LABELS or predicate_of(opening.name)[0] in SLOTS
     return None if is_label else opening.name

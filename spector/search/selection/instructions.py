@@ -25,6 +25,8 @@ __all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "ins
 
 #: tier of how something is done, which a cue asks for
 _OF_METHODS: Final = int(TierCode.PROCEDURAL)
+#: confidence, 0..255, from which on the user's words instruct
+_BELIEVED: Final = 127
 #: what repeats other memories
 _DERIVED: Final = np.uint16(Flag.AUXILIARY)
 #: what many instructions have in common, and none is about, folded
@@ -87,9 +89,9 @@ class Instruction(NamedTuple):
 def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     """The instructions of one store.
 
-    Words without a role must be certain to be the user's, and in the procedural tier they are
-    how something is done ("always migrate before you deploy"), which a cue asks for. What is
-    derived quotes an instruction and is none: the user's own sentence counts.
+    What is in doubt instructs nobody. Words without a role must be certain to be the user's, and in
+    the procedural tier they are how something is done ("always migrate before you deploy"), which a
+    cue asks for. What is derived quotes an instruction and is none: the user's own sentence counts.
     """
     rows = view.marked(INSTRUCTS)
     if not len(rows):
@@ -97,8 +99,9 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     part, slot = places_of(snap, n, view, rows)
     there = slot != NOWHERE
     rows, part, slot = rows[there], part[there], slot[there]
-    sure = forms_of(view.marks(rows)).vouched
-    sure |= (header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE) & (
+    confidence = header_column(snap, part, slot, "confidence")
+    sure = forms_of(view.marks(rows)).vouched & (confidence >= _BELIEVED)
+    sure |= (confidence >= CERTAIN_BYTE) & (
         header_column(snap, part, slot, "tier") != _OF_METHODS
     )
     sure &= (header_column(snap, part, slot, "flags") & _DERIVED) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -9,6 +10,16 @@ from typing import Final
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.statement import Modality
+
+#: what is played, supposed, dreamt of or made up, however it goes on
+_UNREAL: Final = re.compile(
+    r"\b(?:in (?:the|this|our|my|a) (?:\w+ )?(?:play|game|story|novel|movie|film|dream|scenario"
+    r"|sketch|role ?-?play)\b(?! (?:on|at|last|against)\b)|role ?-?play\w*"
+    r"|let ?'?s (?:say|assume|imagine|pretend)|let us (?:say|assume)|say (?:i|we) "
+    r"|for (?:this|the) (?:exercise|example|test)|for (?:example|instance) ?[:,]"
+    r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if"
+    r"|just kidding|only joking|as a joke|jk)\b"
+)
 
 __all__ = ["clause_modality", "doubts", "is_doubted", "sentence_modality", "stricter"]
 
@@ -26,6 +37,8 @@ def sentence_modality(sentence: Sentence) -> Modality:
     if sentence.asks or _is_inverted(words):
         return "asked"
     if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
+        return "conditional"
+    if _UNREAL.search(" ".join(words)):
         return "conditional"
     for at, word in enumerate(words):
         if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):

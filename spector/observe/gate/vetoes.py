@@ -1,0 +1,60 @@
+"""What a new memory may never change, whatever its words: another's, another person's or thing's.
+
+Every rule here only lowers a verdict. `contradictions` asks before it compares two texts.
+"""
+
+from __future__ import annotations
+
+from spector.language.frames import is_of_before, of_same_subjects
+from spector.language.statements import USERS, own_words
+from spector.language.words import plain
+from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.trust import may_supersede
+
+__all__ = ["distrust", "may_concern", "texts_of_same", "veto"]
+
+def veto(new: Incoming, old: Candidate) -> str:
+    """Why a new memory can change nothing of an old one; "" where it may.
+
+    Two memories under a veto stand beside each other: neither is hidden, nor does one come before
+    the other for being newer.
+    """
+    if not may_concern(new, old):
+        return "another subject"
+    if is_of_before(new.said, new.event_ms, old.record.event_ms):
+        return "of the past"
+    return distrust(new, old)
+
+
+def distrust(new: Incoming, old: Candidate) -> str:
+    """Why the origin of a new memory may not correct an old one; "" where it may.
+
+    What has a source of its own, or is in doubt, corrects nothing that the user said.
+    """
+    speaker = new.speaker if old.is_knowledge else old.speaker
+    if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
+        return f"{old.data_source} is not changed by {new.data_source}"
+    if new.source and plain(new.source).strip() not in USERS and new.source != old.record.source:
+        return "from a source"
+    return "uncertain" if new.confidence < min(0.5, old.record.confidence) else ""
+
+
+def may_concern(new: Incoming, old: Candidate) -> bool:
+    """Whether some of a new memory may be about the same as some of an old one."""
+    if old.is_knowledge:
+        return True
+    subjects = {plain(each.subject) for each in new.statements}
+    return any(plain(each.subject) in subjects for each in old.statements) or any(
+        map(str.strip, texts_of_same(new, old))
+    )
+
+
+def texts_of_same(new: Incoming, old: Candidate) -> tuple[str, str]:
+    """The old words and the new ones that may be about the same; the rest is blank.
+
+    Of two speakers each says "I" of himself, a fact is no sentence that anybody said, and what a
+    text quotes is not said by its speaker.
+    """
+    if old.is_knowledge or old.speaker != new.speaker:
+        return "", ""
+    return of_same_subjects(own_words(old.said), own_words(new.said))
