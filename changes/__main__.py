@@ -73,7 +73,7 @@ def _with(section: str, title: str, items: list[str]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
+    if len(arguments) != 1 or not arguments[0][:1].isdigit():  # --help is no version
         print(__doc__, file=sys.stderr)
         return 2
     page = HERE.parent / "CHANGELOG.md"

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Final, Protocol, runtime_checkable
 
 from spector.errors import InvalidInputError, InvalidTimeError
-from spector.messages import shown
+from spector.messages import shown, with_hints
 
 __all__ = [
     "MS_PER_DAY",
@@ -51,6 +51,7 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
 
+@with_hints
 class ManualClock:
     """A clock that moves only when it is set; for tests, replays and imports."""
 

@@ -153,7 +153,7 @@ class DimensionMismatchError(InvalidVectorError):
 
 
 class UnknownArgumentError(InvalidInputError, TypeError):
-    """A verb was called with a keyword that it does not have."""
+    """A verb was called with an argument that it does not have, or without one that it needs."""
 
 
 class UnknownTierError(InvalidInputError, KeyError):

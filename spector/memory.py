@@ -455,7 +455,7 @@ class Memory(Verbs):
         self, target: Path, *, vectors: bool | None = None, overwrite: bool = False,
         skip_damaged: bool = False, progress: Progress | None = None, **selection: Any,
     ) -> int:
-        """Write memories as JSON lines; returns how many.
+        """Write all that was stored and made, or ``sorts`` of it, as JSON lines; returns how many.
 
         Args:
             target: a path outside of the store; the file appears whole or not at all.
@@ -471,7 +471,7 @@ class Memory(Verbs):
         self._parts.access.ensure()
         return self._parts.exchange.export(
             target, selection, vectors=vectors, overwrite=overwrite, skip_damaged=skip_damaged,
-            progress=progress, count=self.__len__,
+            progress=progress, count=self._parts.keeper.stored,
         )
 
     @verb

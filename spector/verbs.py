@@ -22,7 +22,7 @@ from spector.records import (
     UserSummary,
 )
 from spector.search import TRUSTED_S, parse_page
-from spector.search.view import until
+from spector.search.view import EVERYTHING_SAID, until
 from spector.session import Remembering, Session, SessionKey
 from spector.write import Memories, Named
 
@@ -141,6 +141,8 @@ class Verbs(Faceted):
             limit: so many at most.
             newest_first: by descending id.
             key_prefix, namespace: only memories whose keys begin so, in this namespace.
+            sorts: as in :class:`RecallOptions`; None for what was said and stored. What is drawn
+                from it ("fact", "concept", "statistic", "theme") comes when it is named.
             as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded
                 and expired memories are included.
             include: None for all that exist. A list for the active ones and of "dormant",
@@ -148,10 +150,10 @@ class Verbs(Faceted):
                 the active ones alone. ``record.to_dict()["flags"]`` tells them apart.
         """
         self._parts.access.ensure()
-        chosen = self._parts.listing.select(selection, "records")
+        chosen, drop = self._parts.listing.listed(selection, "records", include)
         moment = parse_as_of(as_of, self._parts.config.zone)
         found = self._parts.listing.records(
-            until(chosen, moment), moment_ms=moment, drop=self._parts.listing.dropped(include),
+            until(chosen, moment), moment_ms=moment, drop=drop,
             page=parse_page(after, limit, newest_first),
         )
         return Steps(self._calls, (record for record, _ in found))
@@ -163,13 +165,12 @@ class Verbs(Faceted):
         As many as :meth:`records` yields; their bytes are not read.
         """
         self._parts.access.ensure()
-        chosen = self._parts.listing.select(selection, "count")
-        if chosen.is_everything:
-            return len(self._parts.keeper)
-        listing = self._parts.listing
-        return self._parts.keeper.count(
-            *listing.condition(chosen, beside_ways=True), listing.stores(chosen), chosen.ways
-        )
+        listing, keeper = self._parts.listing, self._parts.keeper
+        chosen, _ = listing.listed(selection, "count")
+        if chosen == EVERYTHING_SAID:
+            return len(keeper)
+        condition, trusted_s = listing.condition(chosen, beside_ways=True)
+        return keeper.count(listing.conditions(chosen, condition), trusted_s, chosen.ways)
 
     @verb
     def users(self) -> list[UserSummary]:

@@ -21,6 +21,7 @@ from spector.arguments.memories import (
     refuse_scopes_in,
 )
 from spector.arguments.recalls import (
+    SORTS,
     parse_always,
     parse_as_of,
     parse_budget,
@@ -70,6 +71,7 @@ from spector.arguments.values import (
 
 __all__ = [
     "SCOPES",
+    "SORTS",
     "OpenArguments",
     "check_metadata",
     "check_scope",

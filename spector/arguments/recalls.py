@@ -21,6 +21,7 @@ from spector.layout import Category, Flag, Modality
 from spector.messages import reading, shown
 
 __all__ = [
+    "SORTS",
     "parse_always", "parse_as_of", "parse_budget", "parse_cue", "parse_include", "parse_intent",
     "parse_k", "parse_kind", "parse_label", "parse_layout", "parse_mask", "parse_mode",
     "parse_mood", "parse_per_session", "parse_range", "parse_sorts", "parse_valence",
@@ -32,7 +33,7 @@ _INCLUDABLE: Final = {
 }
 _MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what a memory may be
-_SORTS: Final = ("memory", "fact", "procedure", "learning", "concept", "statistic")
+SORTS: Final = ("memory", "fact", "procedure", "learning", "concept", "statistic", "theme")
 
 
 @reading("the cue", InvalidTextError)
@@ -204,10 +205,10 @@ def parse_sorts(sorts: Iterable[str] | None) -> frozenset[str] | None:
     """Sorts of memories that a hit may be of; None for all."""
     if sorts is None:
         return None
-    known = ", ".join(_SORTS)
+    known = ", ".join(SORTS)
     given = several(sorts, "sorts", f"one or several of: {known}")
     for name in given:
-        if not isinstance(name, str) or name not in _SORTS:
+        if not isinstance(name, str) or name not in SORTS:
             raise InvalidFilterError(f"there is no sort {shown(name)}", hint=f"one of: {known}")
     if not given:
         raise InvalidFilterError("sorts is empty", hint="leave it out to recall every sort")

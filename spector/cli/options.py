@@ -185,6 +185,10 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
     )
     group.add_argument("--any-tag", action="append", default=[], help="has one of these tags")
     group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
+    group.add_argument(
+        "--sort", action="append", default=[], metavar="NAME",
+        help="is of this sort, drawn from others or not: fact, concept, theme (repeatable)",
+    )
     group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
     group.add_argument(
         "--key-prefix", metavar="TEXT",
@@ -211,6 +215,7 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
     """
     given: dict[str, Any] = {
         "tags": args.tag, "any_tags": args.any_tag, "tiers": args.tier, "where": args.where,
+        "sorts": args.sort,
         "time_range": (args.since, args.before) if args.since or args.before else None,
     }  # fmt: skip
     given["namespace"] = tuple(args.in_namespace)

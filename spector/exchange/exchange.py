@@ -66,7 +66,7 @@ class Exchange:
         """Write a selection to ``target``, which appears whole or not at all; see `Memory.export`.
 
         Args:
-            count: how many memories there are, for the progress of a full export.
+            count: how many memories there are, with what is derived, for the progress.
         """
         chosen = self._listing.select(given, "export")
         has_vectors = None if vectors is None else parse_truth(vectors, "vectors")

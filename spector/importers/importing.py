@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spector.arguments import SCOPES, refuse_scopes
+from spector.arguments import SCOPES, SORTS, refuse_scopes
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import format_named
@@ -334,13 +334,13 @@ class Importing:
             if progress is not None:
                 progress(done, total)
             if unit.kind == "spector" and storing is None:
-                before = len(memory)
+                before = memory.count(sorts=SORTS)
                 with _at_a_path(unit.source) as path:
                     memory.import_(
                         path, change=Lineage(memory, self._for_line), limit=self.options.limit,
                         timezone=self._zone, progress=_shifted(progress, done, total),
                     )
-                unit.report.stored = max(0, len(memory) - before)
+                unit.report.stored = max(0, memory.count(sorts=SORTS) - before)
                 unit.report.known = unit.messages - unit.report.stored
                 done += unit.messages
                 continue

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, Final, TypeVar
 
 from spector.errors import InvalidInputError, UnknownArgumentError
+from spector.messages.counting import counted
 
 __all__ = [
     "checks_arguments", "hint_for_argument", "made_by", "no_attribute", "refuse_unknown",
@@ -335,7 +336,7 @@ def checks_arguments(where: str) -> Callable[[_Call], _Call]:
 def _unfit(
     function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any], where: str
 ) -> UnknownArgumentError | None:
-    """Why a call could not be made, when it is for a keyword that the function does not have."""
+    """Why a call could not be made; None when it was made, and failed."""
     parameters = list(inspect.signature(function).parameters.values())
     if any(each.kind is each.VAR_KEYWORD for each in parameters):  # it refuses them by itself
         absent = tuple(
@@ -345,9 +346,41 @@ def _unfit(
         )
         names = {each.name for each in parameters}
         meant = [name for name in given if name not in names and _named(name, _KEYWORDS, absent)]
-        return _unknown_among(meant, absent, where)
+        return _unknown_among(meant, absent, where) or _misplaced(parameters, args, given, where)
     known = tuple(
         each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY
         and each.name != "self"
     )  # fmt: skip
-    return _unknown_among(given, known, where)
+    return _unknown_among(given, known, where) or _misplaced(parameters, args, given, where)
+
+
+def _misplaced(
+    parameters: Sequence[inspect.Parameter], args: Sequence[Any], given: Mapping[str, Any],
+    where: str,
+) -> UnknownArgumentError | None:
+    """The error for a call with too many arguments without a name, or with too few."""
+    kinds = {each.kind for each in parameters}
+    placed = [each for each in parameters
+              if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+    if len(args) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        own = [each.name for each in placed if each.name != "self"]
+        named = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+        return UnknownArgumentError(
+            f"{where}() takes {', '.join(own) or 'nothing'} without a name, and got"
+            f" {counted(len(args) - len(placed) + len(own), 'value')}",
+            hint="write the others with their names: "
+            + ", ".join(f"{name}=..." for name in named[:6]) if named else "leave the others out",
+        )
+    absent = [
+        each.name for n, each in enumerate(parameters)
+        if each.default is each.empty and each.name not in given
+        and (each.kind is each.KEYWORD_ONLY or (each in placed and n >= len(args)))
+    ]
+    if not absent:
+        return None
+    needed = [each.name for each in placed if each.default is each.empty and each.name != "self"]
+    needed += [f"{name}=..." for name in absent if name not in needed]
+    return UnknownArgumentError(
+        f"{where}() lacks {' and '.join(absent)}",
+        hint=f"write it like {where}({', '.join(needed)})",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from spector.clock import Clock
@@ -23,6 +23,7 @@ from spector.search.evidence import Probes
 from spector.search.view import RecallRequest
 from spector.session import Sessions
 from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper
+from spector.store.catalog import SAID
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
@@ -113,8 +114,11 @@ class Parts:
             "dim": self.dim,
         }
         if labels:
-            condition = self.listing.condition(self.listing.select(labels, "stats"))
-            return self.keeper.stats_within(about, labels, *condition)
+            chosen = replace(self.listing.select(labels, "stats"), sorts=SAID)
+            condition, trusted_s = self.listing.condition(chosen)
+            return self.keeper.stats_within(
+                about, labels, self.listing.conditions(chosen, condition), trusted_s
+            )
         cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
         return self.keeper.stats(about, {
             "embedding_cache": None if cache is None else {

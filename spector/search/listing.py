@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -17,6 +18,7 @@ from spector.arguments import (
     parse_integer,
     parse_namespace,
     parse_prefix,
+    parse_sorts,
     parse_switch,
     parse_tags,
 )
@@ -26,7 +28,7 @@ from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord, complete
 from spector.search.view import EVERYTHING, Selection, make_selection
-from spector.store.catalog import ANYBODY, Scope, SqlFilter
+from spector.store.catalog import ANYBODY, SAID, Scope, SqlFilter, of_sorts
 from spector.store.core import Store
 from spector.store.files import Bytes
 from spector.store.integrity import walk
@@ -42,7 +44,7 @@ _CHUNK: Final = 500
 _MOST_ID: Final = (1 << 63) - 1
 _SELECTING: Final = (
     "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
-    "key_prefix", "namespace",
+    "key_prefix", "namespace", "sorts",
 )
 _SELECTABLE: Final = frozenset(_SELECTING)
 
@@ -103,6 +105,7 @@ class Listing:
             time_range=get("time_range"),
             where=get("where"),
             keys=_keys(get("key_prefix"), get("namespace")),
+            sorts=parse_sorts(get("sorts")),
             zone=zone or config.zone,
         )
         self._router.select(chosen.tiers)
@@ -147,17 +150,16 @@ class Listing:
             trusted_s = TRUSTED_S
         scope, finder = chosen.scope, self._finder
         walks = [
-            walk(store, finder.tier_name, condition.sql, condition.params, damaged,
+            walk(store, finder.tier_name, found.sql, found.params, damaged,
                  trusted_s=trusted_s, scope=scope, after=page.after, most=page.limit,
                  newest_first=page.newest_first, ways=chosen.ways if led else ())
-            for store in self.stores(chosen)
+            for store, found in self.conditions(chosen, condition)
         ]
-        found: Iterator[tuple[MemoryRecord, Bytes]]
-        found = heapq.merge(*walks, key=lambda each: each[0].id, reverse=page.newest_first)
-        found = islice(self._as_read(found, drop), page.limit)
+        every = heapq.merge(*walks, key=lambda each: each[0].id, reverse=page.newest_first)
+        chosen_ones = islice(self._as_read(every, drop), page.limit)
         if scope.is_open:
-            return found
-        return ((finder.within(record, scope), image) for record, image in found)
+            return chosen_ones
+        return ((finder.within(record, scope), image) for record, image in chosen_ones)
 
     def _as_read(
         self, found: Iterator[tuple[MemoryRecord, Bytes]], drop: int
@@ -169,22 +171,32 @@ class Listing:
                 complete(record, None, now_ms)
                 yield record, image
 
-    def dropped(self, include: Any) -> int:
-        """Flags that leave a memory out of a list of active ones and of the kinds that are named.
+    def listed(
+        self, given: Mapping[str, Any], verb: str, include: Any = None
+    ) -> tuple[Selection, int]:
+        """A selection for a list, and the flags that leave a memory out of it.
+
+        A list has what was said and stored, unless sorts or ``include`` name what is derived.
 
         Raises:
-            InvalidFilterError: There is no such kind.
+            InvalidFilterError: There is no such kind of memory.
         """
-        return 0 if include is None else parse_include(include)
+        chosen = self.select(given, verb)
+        drop = 0 if include is None else parse_include(include)
+        if chosen.sorts is not None:
+            return chosen, drop & ~int(Flag.AUXILIARY)
+        if include is None or drop & Flag.AUXILIARY:
+            chosen = replace(chosen, sorts=SAID)
+        return chosen, drop
 
     def among(self, chosen: Selection, ids: Collection[int]) -> set[int]:
         """Which of some records are of a selection."""
         condition, _ = self.condition(chosen)
         ordered = sorted(ids)
         out: set[int] = set()
-        for store in self.stores(chosen):
+        for store, found in self.conditions(chosen, condition):
             for start in range(0, len(ordered), _CHUNK):
-                few = condition.among(ordered[start : start + _CHUNK])
+                few = found.among(ordered[start : start + _CHUNK])
                 out.update(row[0] for row in store.catalog.select(few.sql, few.params))
         return out
 
@@ -208,9 +220,19 @@ class Listing:
             found = self._with_keys(found, *chosen.keys)
         return found, None if chosen.is_indexed else 0.0
 
-    def stores(self, chosen: Selection) -> list[Store]:
-        """The stores that may have memories of a selection: only what lasts has a key."""
-        return self._router.stores() if chosen.keys is None else [self._router.durable_store()]
+    def conditions(
+        self, chosen: Selection, condition: SqlFilter
+    ) -> list[tuple[Store, SqlFilter]]:
+        """The stores that may have memories of a selection, each with what its rows must satisfy.
+
+        ``condition``: of `condition`, which knows nothing of sorts. Only what lasts has a key.
+        """
+        router = self._router
+        stores = router.stores() if chosen.keys is None else [router.durable_store()]
+        return [
+            (store, of_sorts(store.catalog, condition, chosen.sorts) or condition)
+            for store in stores
+        ]
 
     def _with_keys(self, condition: SqlFilter, namespace: str, prefix: str) -> SqlFilter:
         with self._router.durable_store().catalog.reading() as db:

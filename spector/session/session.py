@@ -14,7 +14,7 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.kernel.contract import ScoringProfile
-from spector.messages import shown
+from spector.messages import shown, with_hints
 from spector.process import Sole
 from spector.providers import token_counter
 from spector.recall import Context, quoted_line
@@ -43,6 +43,7 @@ class Remembering(Protocol):
     def session(self, session_id: str | None = None, **scopes: Any) -> Session: ...
 
 
+@with_hints
 class Session(Sole):
     """One conversation with a user: what is in mind now, and what may be worth keeping.
 

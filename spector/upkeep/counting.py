@@ -47,11 +47,11 @@ def count_of(
 
 
 def tiers_of(
-    stores: Iterable[Store], condition: SqlFilter, *, trusted_s: float | None
+    conditions: Iterable[tuple[Store, SqlFilter]], *, trusted_s: float | None
 ) -> Counter[int]:
     """The same by the code of the tier."""
     found: Counter[int] = Counter()
-    for store in stores:
+    for store, condition in conditions:
         _prove(store, trusted_s)
         found.update(dict(count_by_tier(store.catalog, condition)))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from spector.arguments import (
     parse_callback,
@@ -26,7 +26,7 @@ from spector.records import (
     Purged,
     UserSummary,
 )
-from spector.store.catalog import Scope, SqlFilter, Way
+from spector.store.catalog import DERIVED_SQL, Scope, SqlFilter, Way
 from spector.store.core import Store
 from spector.store.erasure import Needles, due_of
 from spector.store.integrity import check_settled
@@ -36,6 +36,8 @@ from spector.upkeep.compaction import compact_all
 from spector.upkeep.counting import count_of, receipt_within, tiers_of, users_of
 
 __all__ = ["Keeper"]
+
+_DERIVED: Final = SqlFilter(DERIVED_SQL, ())
 
 #: called with (done, in total)
 Progress = Callable[[int, int], None]
@@ -158,6 +160,10 @@ class Keeper:
     # -- figures ------------------------------------------------------------------------------
 
     def __len__(self) -> int:
+        return self.stored() - sum(self._derived().values())
+
+    def stored(self) -> int:
+        """How many memories there are, with what is derived from others."""
         live = sum(p.live for store in self._router.stores() for p in store.view().partitions)
         return live - sum(self._expired().values())
 
@@ -169,8 +175,12 @@ class Keeper:
         with catalog.reading() as db:
             return expired_by_tier(db, catalog.ends)
 
+    def _derived(self) -> dict[int, int]:
+        """Code of a tier -> memories that repeat others."""
+        return tiers_of([(each, _DERIVED) for each in self._router.stores()], trusted_s=None)
+
     def count(
-        self, condition: SqlFilter, trusted_s: float | None, stores: Sequence[Store],
+        self, conditions: Iterable[tuple[Store, SqlFilter]], trusted_s: float | None,
         ways: Sequence[Way] = (),
     ) -> int:
         """How many memories of stores satisfy a condition; ``trusted_s`` as in ``walk``.
@@ -179,7 +189,8 @@ class Keeper:
             ways: tags and labels that they have as well.
         """
         return sum(
-            count_of(store, condition, trusted_s=trusted_s, ways=ways) for store in stores
+            count_of(store, condition, trusted_s=trusted_s, ways=ways)
+            for store, condition in conditions
         )
 
     def users(self, trusted_s: float) -> list[UserSummary]:
@@ -197,7 +208,8 @@ class Keeper:
                 entry["records"] += partition.live
                 entry["tombstones"] += partition.slots - partition.live
                 entry["partitions"] += 1
-        for code, count in self._expired().items():
+        derived = self._derived()
+        for code, count in (*self._expired().items(), *derived.items()):
             tiers[self._router.by_code(code).name]["records"] -= count
         durable = self._router.durable_store()
         sizes = durable.files.sizes() if durable.files.durable else {}
@@ -205,7 +217,8 @@ class Keeper:
         return {
             **about,
             "model": durable.meta.get("model_id") or None,
-            "records": len(self),
+            "records": sum(each["records"] for each in tiers.values()),
+            "derived": sum(derived.values()),
             "tiers": tiers,
             "bytes": {
                 "partitions": sum(s for n, s in sizes.items() if n.endswith(".mem")),
@@ -222,11 +235,11 @@ class Keeper:
         }
 
     def stats_within(
-        self, about: Mapping[str, Any], scope: Mapping[str, str], condition: SqlFilter,
-        trusted_s: float | None,
+        self, about: Mapping[str, Any], scope: Mapping[str, str],
+        conditions: Iterable[tuple[Store, SqlFilter]], trusted_s: float | None,
     ) -> dict[str, Any]:
         """How many memories of a scope there are, by tier; what belongs to all is left out."""
-        found = tiers_of(self._router.stores(), condition, trusted_s=trusted_s)
+        found = tiers_of(conditions, trusted_s=trusted_s)
         return {
             **about,
             "model": self._router.durable_store().meta.get("model_id") or None,

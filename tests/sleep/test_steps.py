@@ -290,6 +290,32 @@ def describe(memory: Memory, record: Any, **fields: Any) -> None:
     memory._parts.knowledge.commit(decide)
 
 
+@pytest.mark.parametrize(
+    ("most", "limits"),
+    [(4, {"redundancy_most": 4}), (5, {"blast_least": 5, "blast_radius": 0.0})],
+)
+def test_what_is_over_the_limit_of_a_day_has_its_turn(most: int, limits: dict[str, Any]) -> None:
+    """Pairs beyond 50 a day, or beyond what may rest in a day, were never compared again."""
+    whole = {"redundancy_most": 50, "blast_least": 50, "blast_radius": 1.0}
+    [*_, every] = _resting_by_night(whole)
+    assert every > 2 * most
+    assert _resting_by_night(limits) == [min(n * most, every) for n in (1, 2, 3, 4)]
+
+
+def _resting_by_night(limits: dict[str, Any]) -> list[int]:
+    """How many of twelve pairs rest after each of four nights."""
+    with asleep(config=Config(sleep=SleepConfig(**limits))) as (memory, clock):
+        for n in range(12):
+            for mark in ("", "!"):
+                memory.remember(f"Halina moors punt {n} at jetty {n * 7}{mark}", user_id="h")
+        found = []
+        for _ in range(4):
+            pass_days(clock, 1.1)
+            memory.reflect("deduplicate")
+            found.append(sum(each.dormant for each in memory.records()))
+        return found
+
+
 def test_of_two_that_say_the_same_the_less_useful_rests() -> None:
     with asleep() as (memory, clock):
         one = memory.remember("Ada parks the red boat in Kars", tags=["x"])

@@ -228,8 +228,11 @@ def matching(memory: Memory, request: _Request) -> Sample:
     if request.key and not request.ids:
         return Sample()
     if not request.ids:
+        from spector.arguments import SORTS
+
+        every = {"sorts": SORTS, **request.selection}
         return sample(
-            iter_selected(memory, request.selection, request.stored_before), _SHOWN,
+            iter_selected(memory, every, request.stored_before), _SHOWN,
             with_protected=request.include_protected,
         )
     found = Sample()

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
+from spector.clock import SystemClock, from_ms
 from spector.errors import ImportFormatError
 from spector.importers.chats.people import left_out, said
 from spector.importers.chats.whatsapp_words import (
@@ -45,6 +46,8 @@ _HEAD_LINES: Final = 40
 _LEAST_SURE: Final = 3
 #: there was no WhatsApp before the first; the last is far from other calendars
 _YEARS: Final = range(2009, 2060)
+#: of years with two digits
+_CENTURY: Final = 2000
 
 
 def _recognizes(head: Head) -> bool:
@@ -72,6 +75,9 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     turns = list(_turns(source))
     if not turns:
         raise source.error("", "has no line of a chat", hint="export the chat again, as text")
+    if _has_short_years_first(turns):
+        for turn in turns:
+            turn.date = (turn.date[0] + _CENTURY, *turn.date[1:])
     day_first, is_sure = _order(turns)
     if not is_sure:
         options.notes.append(
@@ -153,6 +159,29 @@ def _names_with_colons(turns: list[Turn]) -> dict[str, str]:
     }
 
 
+def _has_short_years_first(turns: list[Turn]) -> bool:
+    """Whether dates are of year, month and day, with two digits for the year.
+
+    The place is that of the year in which more dates are days of a chat, then the one that changes
+    less often, then the one that is not in the future; the last place if nothing tells.
+    """
+    dates = {turn.date for turn in turns}
+    if any(max(date) >= 100 for date in dates):
+        return False
+    this_year = from_ms(SystemClock().now_ms()).year
+    first, last = (
+        (-sum(_is_day(date[place], *rest) for date in dates for rest in [ends(date)]),
+         len({date[place] for date in dates}),
+         any(date[place] + _CENTURY > this_year for date in dates))
+        for place, ends in ((0, lambda date: date[1:]), (2, lambda date: sorted(date[:2])))
+    )  # fmt: skip
+    return first < last
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    return year + _CENTURY in _YEARS and 1 <= month <= 12 and 1 <= day <= 31
+
+
 def _order(turns: list[Turn]) -> tuple[bool, bool]:
     """Whether the day stands first, and whether that is sure.
 
@@ -183,7 +212,7 @@ def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> date
     if first > 31:
         year, month, day = first, second, third
     else:
-        year = third + 2000 if third < 100 else third
+        year = third + _CENTURY if third < 100 else third
         day, month = (first, second) if day_first else (second, first)
     hour, minute, seconds = turn.time
     if turn.odd:

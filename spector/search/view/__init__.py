@@ -52,6 +52,7 @@ from spector.search.view.plan import (
 )
 from spector.search.view.request import (
     EVERYTHING,
+    EVERYTHING_SAID,
     RecallRequest,
     Selection,
     make_selection,
@@ -70,6 +71,7 @@ from spector.search.view.snapshot import (
 
 __all__ = [
     "EVERYTHING",
+    "EVERYTHING_SAID",
     "NOWHERE",
     "NO_READING",
     "TYPICAL_DEVIATION",

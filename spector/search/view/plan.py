@@ -24,8 +24,7 @@ from spector.records import ScanStats
 from spector.search.view.features import code_of
 from spector.search.view.request import RecallRequest
 from spector.search.view.snapshot import Snapshot
-from spector.store.catalog import SqlFilter
-from spector.store.payloads import sorts_condition
+from spector.store.catalog import SqlFilter, of_sorts
 from spector.tiers import TierRouter
 
 __all__ = ["AllowedRecords", "Plan", "allowed_records", "is_unfiltered", "make_plan", "query_of"]
@@ -194,9 +193,9 @@ def _conditions(
         _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
         for n, each in enumerate(found)
     ])
-    if request.sorts is None:
-        return found
-    return tuple([_of_sorts(snap, n, each, request.sorts) for n, each in enumerate(found)])
+    return tuple([
+        of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)
+    ])
 
 
 def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | None:
@@ -206,19 +205,6 @@ def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | N
         return condition
     known = SqlFilter("1", ()) if condition is None else condition
     return SqlFilter(f"({known.sql}){alive}", (*known.params, *now))
-
-
-def _of_sorts(
-    snap: Snapshot, n: int, condition: SqlFilter | None, sorts: frozenset[str]
-) -> SqlFilter | None:
-    """A condition, and that a memory's payload is of one of some sorts."""
-    with snap.stores[n].catalog.reading() as db:
-        sql = sorts_condition(db, sorts)
-    if sql is None:
-        return condition
-    if condition is None:
-        return SqlFilter(sql, ())
-    return SqlFilter(f"{condition.sql} AND {sql}", condition.params)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,6 +28,7 @@ from spector.store.catalog import (
     LINKED_SQL,
     PINNED_SQL,
     RESTED_SQL,
+    SAID,
     SUPERSEDED_SQL,
     Scope,
     SqlFilter,
@@ -37,6 +38,7 @@ from spector.store.catalog import (
 
 __all__ = [
     "EVERYTHING",
+    "EVERYTHING_SAID",
     "RecallRequest",
     "Selection",
     "make_selection",
@@ -64,6 +66,8 @@ class Selection:
     where: SqlFilter | None = None
     #: of a namespace as it is stored, the keys that begin so
     keys: tuple[str, str] | None = None
+    #: as recalls take them; None for all, `SAID` for what was said and stored
+    sorts: frozenset[str] | None = None
 
     def bloom_all(self, version: int) -> int:
         """Bits that every answer's Bloom filter must contain, in a store of that format."""
@@ -176,6 +180,8 @@ class Selection:
 
 
 EVERYTHING: Final = Selection()
+#: what a list has when nothing is chosen
+EVERYTHING_SAID: Final = Selection(sorts=SAID)
 
 
 _NEWEST: Final = ScoringProfile(
@@ -295,6 +301,7 @@ def make_selection(
     time_range: tuple[datetime | str | None, datetime | str | None] | None,
     where: Mapping[str, Any] | None,
     keys: tuple[str, str] | None = None,
+    sorts: frozenset[str] | None = None,
     zone: tzinfo = UTC,
 ) -> Selection:
     """Validate a selection; tags and scope ids have been checked by the caller.
@@ -313,6 +320,7 @@ def make_selection(
     return Selection(
         tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
         session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found, keys=keys,
+        sorts=sorts,
     )
 
 

@@ -14,38 +14,52 @@ from spector.layout import Flag, TierCode
 from spector.records import MemoryRecord
 from spector.search import Strengths
 from spector.sleep.night import DAY_MS, RETIRED, Mask, Night, Units, breathe
+from spector.sleep.protection import AT_REST
 from spector.write import Unit
 
 __all__ = ["deduplicate"]
 
 #: new memories whose nearest one is looked up
 _MOST_NEW: Final = 500
+#: pairs over the limit of a day that are kept for the next one
+_MOST_WAITING: Final = 1_000
 #: of them between two looks at the time
 _LOOKED_AT_ONCE: Final = 10
 _HELD: Final = Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED
 
 
 def deduplicate(night: Night, cursor: int) -> Units:
-    """Compare what is new with what is nearest; of what says the same one becomes dormant."""
+    """Compare what is new with what is nearest; of what says the same one becomes dormant.
+
+    The oldest comes first, and a later cycle goes on behind the last one that was compared.
+    """
     lately = [
         each for each in night.state.recent.get("compared", [])
         if each[0] > night.started_ms - DAY_MS
     ]
     left = night.sleep.redundancy_most - sum(each[1] for each in lately)
-    found = [] if left <= 0 else (yield from _pairs(night))
-    chosen = night.once("pairs", lambda: found[:left])
-    waiting = night.once("waiting", lambda: len(found) - len(chosen))
+    found, last, waiting = yield from _pairs(night, left)
+    chosen = night.once("pairs", lambda: [*night.state.recent.get("waiting", ()), *found])
+    last = night.once("last", lambda: last)
+    waiting = night.once("waiting", lambda: waiting)
     compared = _still(night, chosen)
     room = night.room_to_retire()
     numbers = {user: n for n, user in enumerate(night.memories.users)}
     gone = set(night.done.get(RETIRED, ()))
+    over: list[list[int]] = []
     for likeness, one, other in compared:
         if {one.id, other.id} & gone or not _says_the_same(one, other):
             continue
+        if (one.flags | other.flags) & AT_REST:  # of the two that waited one has gone since
+            continue
         loser, kept = _chosen(one, other)
         number = numbers.get(loser.user_id, -1)
-        if loser.flags & _HELD or room.get(number, 0) <= 0:
-            yield Unit(skipped={"protected" if loser.flags & _HELD else "limit of a day": 1})
+        if loser.flags & _HELD:
+            yield Unit(skipped={"protected": 1})
+            continue
+        if room.get(number, 0) <= 0:
+            over.append([one.id, other.id])
+            yield Unit(skipped={"limit of a day": 1})
             continue
         room[number] -= 1
         gone.add(loser.id)
@@ -53,7 +67,8 @@ def deduplicate(night: Night, cursor: int) -> Units:
     if compared or waiting:
         yield Unit(seen=len(compared), skipped={"comparisons of a day": waiting} if waiting else {})
     noted = [*lately, [night.started_ms, len(chosen)]] if chosen else lately
-    return {"recent": {"compared": noted, "deduplicated_ms": night.started_ms}}
+    recent = {"compared": noted, "deduplicated_id": last, "waiting": over[:_MOST_WAITING]}
+    return {"recent": recent}
 
 
 def _still(
@@ -70,24 +85,29 @@ def _still(
     return out
 
 
-def _pairs(night: Night) -> Generator[Unit, None, list[list[int]]]:
-    """New memories and their nearest ones of the same user, the likeliest first.
+def _pairs(night: Night, most: int) -> Generator[Unit, None, tuple[list[list[int]], int, int]]:
+    """New memories and their nearest ones of the same user, until there are ``most`` pairs.
 
     When the time is over, how far it came is kept with a unit; the next call goes on there.
+
+    Returns:
+        The pairs, the likeliest first; the last memory that was looked up; how many are left.
     """
     rows = night.memories.rows
-    since = night.state.recent.get("deduplicated_ms", 0)
+    last: int = night.state.recent.get("deduplicated_id", 0)
     tiers = [int(TierCode.EPISODIC), int(TierCode.SEMANTIC)]
-    new = rows[
-        night.is_active(rows) & np.isin(rows["tier"], tiers) & (rows["recorded_ms"] > since)
-    ]
-    ids = _statements(night, np.sort(new["id"])[-_MOST_NEW:].tolist())
+    new = rows[night.is_active(rows) & np.isin(rows["tier"], tiers) & (rows["id"] > last)]
+    ids = np.sort(new["id"])[:_MOST_NEW].tolist()
+    stated = _statements(night, ids)
     records, vectors = night.survey.records(ids), night.survey.vectors(ids)
     at, known = night.once("looked", lambda: [0, []])
     found = {(min(a, b), max(a, b)): (likeness, a, b) for likeness, a, b in known}
     for n, each in enumerate(ids):
-        if each <= at or each not in records or not vectors[n].any():  # forgotten meanwhile
-            continue
+        if each > at and len(found) >= most:
+            break
+        last = each
+        if each <= at or each not in stated or each not in records or not vectors[n].any():
+            continue  # the second but last: it was forgotten meanwhile
         breathe(night)
         near = night.tools.neighbours.find(
             "", vectors[n], user_id=records[each].user_id, now_ms=night.started_ms, count=2,
@@ -103,10 +123,10 @@ def _pairs(night: Night) -> Generator[Unit, None, list[list[int]]]:
             night.state.note_once("looked", [each, list(found.values())])
             yield Unit(judges=True)
     ordered = sorted(found.values(), key=lambda each: (-each[0], each[1], each[2]))
-    return [[a, b] for _, a, b in ordered]
+    return [[a, b] for _, a, b in ordered], last, int(np.count_nonzero(new["id"] > last))
 
 
-def _statements(night: Night, ids: list[int]) -> list[int]:
+def _statements(night: Night, ids: list[int]) -> set[int]:
     """Those that are no runs of a tool: each of these is an observation, also in equal words."""
     with night.survey.knowledge() as reader:
         known = reader.payloads(ids, "episode")
@@ -114,7 +134,7 @@ def _statements(night: Night, ids: list[int]) -> list[int]:
         each for each, details in known.items()
         if details.get("tool") is not None or details.get("success") is not None
     }
-    return [each for each in ids if each not in runs]
+    return set(ids) - runs
 
 
 def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:

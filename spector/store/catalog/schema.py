@@ -25,7 +25,8 @@ from spector.errors import CatalogCorruptError, FormatVersionError
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, FORMAT_VERSION_KNOWING, MAX_DIM
 
 __all__ = [
-    "APPLICATION_ID", "BACKUP_NOTE", "CATALOG_NAME", "FULLTEXT_SQL", "FULLTEXT_TOKENIZER",
+    "APPLICATION_ID", "BACKUP_NOTE", "CATALOG_NAME", "DERIVED_SQL", "FULLTEXT_SQL",
+    "FULLTEXT_TOKENIZER",
     "JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "RELAXED_LOG",
     "UNSYNCED", "check_format", "create_tables", "delete_meta", "put_meta", "read_meta",
 ]
@@ -49,6 +50,10 @@ JOURNAL_MUTABLE: Final = 1
 JOURNAL_RETIRE: Final = 2
 #: the partition's header only, which follows from the segment row
 JOURNAL_HEADER: Final = 3
+
+#: a condition on ``record``: it repeats others (AUXILIARY), and has a text (not NO_TEXT); both
+#: flags are in the second byte of its mutable block, which is tested as a hexadecimal digit
+DERIVED_SQL: Final = "substr(hex(substr(mutable, 2, 1)), 2, 1) IN ('2', '3', 'A', 'B')"
 
 FULLTEXT_TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 FULLTEXT_SQL: Final = f"""CREATE VIRTUAL TABLE fulltext USING fts5(
@@ -79,6 +84,7 @@ CREATE INDEX record_agent ON record(agent_id) WHERE agent_id IS NOT NULL;
 CREATE INDEX record_user ON record(user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX record_from ON record(valid_from_ms) WHERE valid_from_ms IS NOT NULL;
 CREATE INDEX record_until ON record(valid_until_ms) WHERE valid_until_ms IS NOT NULL;
+CREATE INDEX record_derived ON record(id) WHERE {DERIVED_SQL};
 CREATE TABLE content(
     id INTEGER PRIMARY KEY, text TEXT NOT NULL, tags TEXT, metadata TEXT,
     role TEXT, source TEXT, parents TEXT, seal INTEGER);

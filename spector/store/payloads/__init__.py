@@ -49,7 +49,6 @@ from spector.store.payloads.rows import (
     put_rows,
     rows_of,
     scopes_of_names,
-    sorts_condition,
     tables_in,
 )
 from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
@@ -136,7 +135,6 @@ __all__ = [
     "rows_naming",
     "rows_of",
     "scopes_of_names",
-    "sorts_condition",
     "table_named",
     "tables_in",
     "unmark",

@@ -14,7 +14,7 @@ from typing import Any, Final
 from spector.errors import CatalogCorruptError, InvalidTextError
 from spector.layout import FORMAT_VERSION, FORMAT_VERSION_KNOWING
 from spector.store.payloads.schema import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
-from spector.store.payloads.sorts import PAYLOAD_FACETS, SORTS, decode
+from spector.store.payloads.sorts import SORTS, decode
 from spector.store.payloads.tables import PayloadTable
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "put_rows",
     "rows_of",
     "scopes_of_names",
-    "sorts_condition",
     "tables_in",
 ]  # fmt: skip
 
@@ -231,30 +230,6 @@ def scopes_of_names(db: sqlite3.Connection, most: int) -> list[str] | None:
             return None
         found.append(scope)
     return found
-
-
-def sorts_condition(db: sqlite3.Connection, sorts: Collection[str]) -> str | None:
-    """SQL over ``record``: the memories whose payload is of one of these sorts; None for all.
-
-    ``memory`` stands for those without one.
-    """
-    known = [each for each in PAYLOAD_FACETS if each in sorts]
-    plain = "memory" in sorts
-    if plain and len(known) == len(PAYLOAD_FACETS):
-        return None
-    if not has_tables(db):
-        return None if plain else "0"
-    # either those that are wanted, or none of the others
-    named = [each for each in PAYLOAD_FACETS if each not in sorts] if plain else known
-    listed = ", ".join(f"'{each}'" for each in named if each != "fact")
-    parts = ["EXISTS (SELECT 1 FROM fact WHERE fact.id = record.id)"] if "fact" in named else []
-    if listed:
-        parts.append(
-            "EXISTS (SELECT 1 FROM payload WHERE payload.id = record.id"
-            f" AND payload.sort IN ({listed}))"
-        )
-    either = f"({' OR '.join(parts)})"
-    return f"NOT {either}" if plain else either
 
 
 def owners_of(

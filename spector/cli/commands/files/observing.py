@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import TYPE_CHECKING, Any
+import os
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.commands.files.reading import (
     add_reading,
+    changed,
     importing_of,
     probe,
     refuse_working,
@@ -23,8 +26,10 @@ from spector.cli.options import (
     add_wait,
     expand_home,
     open_store,
+    scopes,
 )
 from spector.cli.output import Console, clean
+from spector.errors import InvalidInputError
 from spector.importers import observable
 
 if TYPE_CHECKING:
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_observe"]
 
+#: beginnings and ends of what names a file
+_PATH: Final = re.compile(r"^[./~]|\.\w{1,8}$")
 #: characters of a message that an explanation shows
 _SHOWN = 100
 
@@ -43,7 +50,7 @@ def add_observe(commands: Any) -> None:
     add_path(parser)
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=expand_home,
-        help="files or folders to read; - is stdin",
+        help='files or folders to read, or a text in quotes ("I live in Bath."); - is stdin',
     )
     add_reading(parser)
     parser.add_argument(
@@ -59,7 +66,7 @@ def add_observe(commands: Any) -> None:
     parser.set_defaults(run=run_observe)
 
 
-_OBSERVE = """Take in the messages of chat logs, notes or standard input, in their order. Small
+_OBSERVE = """Take in the messages of chat logs, notes or standard input, or a text, in order. Small
 talk, questions and attacks are left out; what is new is stored with its facts and relations, what
 has changed replaces what was so before, what is repeated strengthens what is known."""
 
@@ -67,6 +74,8 @@ has changed replaces what was so before, what is repeated strengthens what is kn
 def run_observe(args: argparse.Namespace, console: Console) -> int:
     refuse_working(args, observes=True)
     tally = Tally()
+    if said := [each for each in args.files if _is_text(each)]:
+        return _run_said(args, console, said, tally)
     with contextlib.ExitStack() as stack:
         importing = importing_of(args, stack)
         with probe(args) as memory:
@@ -91,6 +100,32 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
     })  # fmt: skip
     tally.say(console, dry_run=args.dry_run)
     return 1 if refused else 0
+
+
+def _is_text(name: str) -> bool:
+    """Whether an argument is a text: words that name no file, and look like no name of one."""
+    return " " in name.strip() and not os.path.lexists(name) and _PATH.search(name) is None
+
+
+def _run_said(
+    args: argparse.Namespace, console: Console, said: list[str], tally: Tally
+) -> int:
+    """Observe texts of the command line as a user's messages."""
+    if len(said) < len(args.files):
+        raise InvalidInputError(
+            f"{said[0]!r:.60} is a text, and other arguments are files",
+            hint="observe the files with a command of their own",
+        )
+    messages = [changed(args, {"role": "user", "text": each, **scopes(args)}) for each in said]
+    with open_store(
+        args, create=True, durability=args.durability, timezone=args.timezone
+    ) as memory:
+        _observe(args, console, memory, messages, tally)
+    console.document({
+        "command": "observe", "dry_run": args.dry_run, "files": [], **tally.to_dict(),
+    })
+    tally.say(console, dry_run=args.dry_run)
+    return 0
 
 
 def _observe(

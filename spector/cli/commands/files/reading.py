@@ -20,7 +20,7 @@ from spector.importers import FORMATS, NOT_KEPT, Importing, ImportOptions
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["add_reading", "importing_of", "probe", "refuse_working", "say_refused"]
+__all__ = ["add_reading", "changed", "importing_of", "probe", "refuse_working", "say_refused"]
 
 #: refused files and entries that are listed
 _MOST_LISTED = 100
@@ -75,13 +75,13 @@ def importing_of(args: argparse.Namespace, stack: contextlib.ExitStack) -> Impor
     named = [(name, _readable(name, stack)) for name in args.files]
     return Importing(named, ImportOptions(
         format=args.format, timezone=args.timezone, assume_utc=args.assume_utc,
-        skip_bad=args.skip_bad, limit=args.limit, change=partial(_changed, args),
+        skip_bad=args.skip_bad, limit=args.limit, change=partial(changed, args),
         user_id=args.user_id, agent_id=args.agent_id, session_id=args.session_id,
         scopes_from_message=args.scopes_from_message,
     ))
 
 
-def _changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any]:
+def changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any]:
     """A message with the fields that the arguments set for all messages."""
     if args.tag:
         message["tags"] = [*(message.get("tags") or ()), *args.tag]

@@ -26,6 +26,7 @@ from spector.store.catalog.queries.scopes import (
     Scope,
     members,
 )
+from spector.store.catalog.queries.sorts import SAID, of_sorts
 from spector.store.catalog.queries.supersession import (
     LINKED_SQL,
     LINKS_SQL,
@@ -48,6 +49,7 @@ __all__ = [
     "LINKS_SQL",
     "PINNED_SQL",
     "RESTED_SQL",
+    "SAID",
     "SCOPES",
     "SUPERSEDED_SQL",
     "WITHOUT_USER",
@@ -67,6 +69,7 @@ __all__ = [
     "link_tags",
     "members",
     "newer_than",
+    "of_sorts",
     "outermost_users",
     "parents_after",
     "ring_of",

@@ -7,6 +7,7 @@ from typing import Any
 
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.queries.filters import SqlFilter
+from spector.store.catalog.schema import DERIVED_SQL
 from spector.store.catalog.ways import Way, count_led
 
 __all__ = [
@@ -52,11 +53,14 @@ def strengths_of(
 
 
 def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
-    """(user, memories, first and last event time) as stored, of each user with a memory."""
+    """(user, memories, first and last event time) as stored, of each user with a memory.
+
+    What is derived is not counted, and still is of a user.
+    """
     alive, now = catalog.ends.alive()
     with catalog.reading() as db:
         return db.execute(
-            "SELECT user_id, count(*), min(event_ms), max(event_ms) FROM record"
+            f"SELECT user_id, sum(NOT {DERIVED_SQL}), min(event_ms), max(event_ms) FROM record"
             f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id", now,
         ).fetchall()
 
