@@ -16,7 +16,8 @@ def retold(survey: Surveyor, config: Config, record_id: int) -> str | None:
     """The words of a statistic or a theme; None for anything else."""
     with survey.knowledge() as reader:
         statistic = reader.payloads([record_id], "statistic").get(record_id)
-        sources = themes_among(reader, [record_id]).get(record_id)
+        sources = set(themes_among(reader, [record_id]).get(record_id, ()))
+        sources -= {row["id"] for row in reader.facts(id=sorted(sources))} if sources else set()
     if statistic is not None:
         if statistic["category"] == "pattern":
             return trend_text(statistic["name"], statistic["values"])

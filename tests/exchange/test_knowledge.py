@@ -219,7 +219,7 @@ def test_a_store_that_knows_a_fact_keeps_one(memory: Memory, tmp_path: Path) -> 
     assert again.id == concept.id
     assert again.reinforcement_count == 18
     assert len(again.memory_refs["episodes"]) == 18
-    statistics = [each for each in memory.records() if Flag.AUXILIARY in each.flags]
+    statistics = [each for each in memory.records() if each.payload == "statistic"]
     assert len(statistics) == 2
     assert len(memory) == count + len(found) - 2 - 1 - 2  # facts that hold, concept, statistics
     assert memory.check().ok

@@ -215,8 +215,10 @@ def test_ten_users_share_no_word_of_what_a_night_makes() -> None:
     with asleep(config=CONFIG) as (memory, clock):
         for user, word in enumerate(words):
             for n in range(12):
-                memory.remember(f"I like the {word} number {n}.", category="preference",
-                                importance=0.6, user_id=word, session_id="s")  # fmt: skip
+                made = memory.remember(f"I like the {word} number {n}.", category="preference",
+                                       importance=0.6, user_id=word, session_id="s")  # fmt: skip
+                if n < 3:
+                    mention(memory, made, "The Shop")
             for run in range(2):
                 for n, tool in enumerate(("find", f"pay_{word}", "send")):
                     memory.layers["episodes"].store(
@@ -227,10 +229,10 @@ def test_ten_users_share_no_word_of_what_a_night_makes() -> None:
         for _ in range(2):
             pass_days(clock, 3)
             memory.reflect()
-        made = [r for r in memory.records() if r.write_source == "dream"]
-        kinds = {str(r.payload) for r in made}
+        dreamt = [r for r in memory.records() if r.write_source == "dream"]
+        kinds = {str(r.payload) for r in dreamt}
         assert kinds >= {"None", "fact", "concept", "procedure"}
-        for record in made:
+        for record in dreamt:
             assert record.user_id in words
             others = [each for each in words if each != record.user_id and each in record.text]
             assert not others, record.text
