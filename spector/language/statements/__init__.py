@@ -50,6 +50,7 @@ from spector.language.statements.speakers import (
     is_question,
     opening_of,
     says_i,
+    searched_words,
     speaker_in,
     words_of,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "quotations",
     "reads_like_a_role",
     "says_i",
+    "searched_words",
     "shorten_quotations",
     "speaker_in",
     "speaker_opening",
