@@ -47,7 +47,8 @@ def show_memories(
     rows = []
     for rank, each in enumerate(memories, 1):
         record = each.record if isinstance(each, Hit) else each
-        text = clean(record.text)
+        name, before = record.turn_before
+        text = clean(f"({name}: {before}) {record.text}" if name else record.text)
         if not full and len(text) > _SHORT_CHARS:
             text = text[: _SHORT_CHARS - 3].rstrip() + "..."
         rows.append((

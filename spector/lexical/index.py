@@ -323,7 +323,9 @@ class WordIndex:
 
     def _append(self, batch: list[MemoryText]) -> None:
         columns, fields = self._columns, self._fields
-        texts = [analyse("\n".join((text.text, *text.aliases))) for text in batch]
+        texts = [
+            analyse("\n".join((text.turn_before, text.text, *text.aliases))) for text in batch
+        ]
         self._turkish = self._turkish or any(found.turkish for found in texts)
         numbers = [
             fields.number(text.speaker, text.event_ms, found.turkish)

@@ -21,13 +21,14 @@ from spector.language.observing import (
     alarm_of,
     asks_to_keep,
     classify,
+    corrected,
     is_hedged,
     kind_of_filter,
     news_of,
     worth_keeping,
 )
 from spector.language.statements import own_words, shorten_quotations
-from spector.language.tables import in_languages
+from spector.language.tables import in_languages, language_of
 from spector.language.words import plain
 from spector.layout import Category
 from spector.observe.gate import Incoming, Wording, is_event
@@ -36,13 +37,13 @@ from spector.observe.messages import Message
 from spector.observe.models import FormedByModel, Models
 from spector.observe.resolving import (
     after_turn,
-    is_reply,
     moved_back,
     resolved,
     says_who,
     shortened,
     speaker_key,
     to_name,
+    turn_before,
     without_questions,
 )
 from spector.process import elsewhere
@@ -57,6 +58,8 @@ _CATEGORIES: Final = {
     "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
     "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
 }  # fmt: skip
+#: what leaves no message out that answers or corrects
+_THIN: Final = frozenset(("small_talk", "request", "thin", "fragment"))
 #: characters of a message that are read; what stands behind them is kept as it is
 _MOST_READ: Final = 65_536
 #: origins that say nothing of themselves that matters
@@ -86,7 +89,7 @@ class Analyst:
     def read(
         self, message: Message, event_ms: int, *, referents: Referents | None = None,
         stopped: str | None = None, force: bool = False, single_valued: Collection[str] = (),
-        statements: Sequence[Statement] | None = None,
+        statements: Sequence[Statement] | None = None, before: tuple[str, str] = ("", ""),
     ) -> Analysis:
         """The analysis of a message up to its statements; those of what a filter stops are none.
 
@@ -97,19 +100,23 @@ class Analyst:
             stopped: what a session has against it: "echo" or "unwanted".
             force: no filter stops it.
             statements: what a model of the caller's found.
+            before: what a correction corrects, and the last words of the same speaker.
         """
         return in_languages(self._config.language, lambda: self._analysis(
-            message, event_ms, referents, stopped, force, single_valued, statements
+            message, event_ms, referents, stopped, force, single_valued, statements,
+            before
         ))  # fmt: skip
 
     def _analysis(
         self, message: Message, event_ms: int, referents: Referents | None,
         stopped: str | None, force: bool, single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
+        statements: Sequence[Statement] | None, before: tuple[str, str],
     ) -> Analysis:
         known = referents or Referents()
-        out = Analysis(message=message, event_ms=event_ms, referents=known,
-                       is_reply=is_reply(known, message))  # fmt: skip
+        out = Analysis(
+            message=message, event_ms=event_ms, referents=known,
+            turn_before=turn_before(known, message, before[0]),
+        )
         passes = force or message.is_call
         if passes:
             stopped = None
@@ -129,9 +136,27 @@ class Analyst:
         if statements is None:
             statements = self._stated(out, single_valued)
         out.units = self._units(out, known, single_valued, statements)
+        self._tie(out, before[1], single_valued)
         if referents is not None:
             out.referents = after_turn(known, message)
         return out
+
+    def _tie(self, out: Analysis, before: str, single_valued: Collection[str]) -> None:
+        """Give the first statement of a message what it answers or corrects. A correction of one
+        value is read as what it corrects with that value."""
+        name, words = out.turn_before
+        if not name or out.quarantined or not out.units:
+            return
+        unit = out.units[0]
+        unit.turn_before = out.turn_before
+        unit.incoming = replace(unit.incoming, turn_before=words)
+        whole = corrected(before, unit.said) if name == "corrects" and len(out.units) == 1 else ""
+        if whole:
+            unit.reading = self._read(out, whole, (), single_valued, None)[0]
+            sign = "Düzeltme" if language_of(whole) == "tr" else "Correction"
+            unit.incoming = replace(unit.incoming, said=f"{sign}: {whole}", statements=tuple(
+                each.statement for each in unit.reading.facts
+            ))  # fmt: skip
 
     def name(self, analyses: Sequence[Analysis]) -> None:
         """Have the trained head look for names in all statements, in one call of the model."""
@@ -164,9 +189,10 @@ class Analyst:
     def _worth(self, out: Analysis) -> str | None:
         """What leaves a message out; a doubt is noted."""
         found = worth_keeping(
-            out.message.text, is_own=out.message.data_source not in MACHINES,
-            is_reply=out.is_reply,
+            out.message.text, is_own=out.message.data_source not in MACHINES
         )
+        if out.turn_before[0] and found.reason in _THIN:
+            return None
         if found.verdict == "empty":
             return found.reason
         out.doubt = found.reason if found.verdict == "doubtful" else ""

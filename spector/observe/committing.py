@@ -390,7 +390,7 @@ def observed_of(job: Job, decision: Decision, done: Done) -> dict[str, Any]:
         "attention": weight.attention, "boost": weight.boost, "decision": decision.action,
         "likeness": decision.likeness, "nearest_id": decision.nearest,
         "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
-        "reply": analysis.is_reply,
+        "reply": analysis.turn_before[0] == "asked",
     }  # fmt: skip
     return observed
 

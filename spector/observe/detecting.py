@@ -63,7 +63,7 @@ class DetectingAnalyst(Analyst):
     ) -> list[Unit]:
         resolver = self._detectors.references
         if resolver is not None and not out.quarantined:
-            known = _Resolved(known.turns, known.asked_by, resolver=resolver, analysis=out)
+            known = _Resolved(known.turns, resolver=resolver, analysis=out)
         return super()._units(out, known, single_valued, statements)
 
     def _read(self, out: Analysis, said: str, *rest: Any, **more: Any) -> tuple[Reading, str]:
@@ -94,12 +94,11 @@ class _Resolved(Referents):
     analysis: Analysis | None = None
 
     def after(
-        self, text: str, *, speaker: str | None = None, asked_by: str | None = None
+        self, text: str, *, speaker: str | None = None, asked_by: str | None = None,
+        asked: str = "",
     ) -> Referents:
-        known = Referents(self.turns, self.asked_by).after(
-            text, speaker=speaker, asked_by=asked_by
-        )
-        return _Resolved(known.turns, known.asked_by, self.resolver, self.analysis)
+        known = Referents(self.turns).after(text, speaker=speaker)
+        return _Resolved(known.turns, resolver=self.resolver, analysis=self.analysis)
 
     def references(
         self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None
@@ -114,7 +113,7 @@ class _Resolved(Referents):
             ))  # fmt: skip
             if found is not None:
                 return found
-        return Referents(self.turns, self.asked_by).references(
+        return Referents(self.turns).references(
             text, turkish=turkish, least=least, speaker=speaker
         )
 

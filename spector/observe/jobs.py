@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.arguments import check_metadata
 from spector.config import Config
+from spector.errors import InvalidMetadataError
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading
 from spector.language.formation import Referents
@@ -40,6 +43,8 @@ class Unit:
     raw: str | None = None
     notes: tuple[Note, ...] = ()
     references: tuple[Reference, ...] = ()
+    #: of its message, where it is the first statement of it
+    turn_before: tuple[str, str] = ("", "")
     category: Category = Category.OTHER
     reading: Reading
     incoming: Incoming
@@ -68,8 +73,8 @@ class Analysis:
     is_hedged: bool = False
     #: a user asks that it be remembered, or says how to answer
     is_asked: bool = False
-    #: someone else has asked just before
-    is_reply: bool = False
+    #: what it answers or corrects: "asked" or "corrects", and these words
+    turn_before: tuple[str, str] = ("", "")
     quarantined: bool = False
     units: list[Unit] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)
@@ -94,6 +99,8 @@ class SessionMemory(Protocol):
     referents: Any
     previous: tuple[int, ...]
     off_record: str | None
+    #: speaker -> the last memory of what he said
+    said: dict[str, int]
 
     @property
     def attention_vectors(self) -> Sequence[NDArray[np.float32]]: ...
@@ -145,6 +152,11 @@ def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict
     }  # fmt: skip
     if message.role is not None:
         fields["role"] = message.role
+    name, words = unit.turn_before
+    if name:
+        with suppress(InvalidMetadataError):  # it has no room
+            about = {**(fields.get("metadata") or {}), name: words}
+            fields["metadata"] = check_metadata(about, config)[0]
     return unit.text, fields
 
 

@@ -27,8 +27,8 @@ from spector.observe.importance import Rater
 from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit, facts_of, fields_of
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.relating import causal_edges, followed
-from spector.observe.resolving import days_named
+from spector.observe.relating import causal_edges, followed, gate_edge
+from spector.observe.resolving import days_named, speaker_key
 from spector.records import MemoryRecord, ObservedUnit, ObserveResult
 from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
 
@@ -66,6 +66,8 @@ class Work:
     session: SessionMemory | None
     jobs: list[Job] = field(default_factory=list)
     done: list[Done] = field(default_factory=list)
+    #: the message or memory that it corrects
+    corrected: Work | int | None = None
     #: an earlier commit has kept what is attached to it
     is_attached: bool = False
 
@@ -120,13 +122,20 @@ class Observer:
     ) -> list[Work]:
         """The analysis of each message; each knows who was named before it in its session."""
         single = self._comparer.registered()
-        known: dict[int, Any] = {}
+        known: dict[Any, Any] = {}
         silent: dict[int, str | None] = {}
+        last: dict[Any, Work] = {}
         out = []
         for message, session in zip(messages, sessions, strict=True):
             now_ms = self._clock.now_ms() if message.event_ms is None else message.event_ms
             key = id(session)
-            before = None if session is None else known.get(key, session.referents or Referents())
+            talk = message.scope if session is None else key
+            if session is None:  # a list is a talk, which names no one beyond a message
+                before = Referents() if len(messages) > 1 else None
+            else:
+                before = session.referents or Referents()
+            who = (talk, speaker_key(message))
+            earlier, words = self._said_before(last.get(who), session, who[1])
             is_off, off_record = _off_record(
                 message, None if session is None else silent.get(key, session.off_record)
             )
@@ -138,16 +147,23 @@ class Observer:
                 rest = message if session is None else self._news(message, session, now_ms)
                 stopped = None if any(map(str.isalnum, rest.text)) or rest is message else "echo"
             analysis = self._analyst.read(
-                message if options.force else rest, now_ms, referents=before, stopped=stopped,
-                force=options.force, single_valued=single,
+                message if options.force else rest, now_ms, referents=known.get(talk, before),
+                stopped=stopped, force=options.force, single_valued=single, before=words,
             )
             if rest is not message and not options.force and (analysis.filter or analysis.doubt):
                 analysis.filter, analysis.doubt, analysis.units = "echo", "", []
                 analysis.unnamed.clear()
             analysis.off_record = off_record
-            if session is not None:
-                known[key], silent[key] = analysis.referents, off_record
+            known[talk] = analysis.referents
+            if session is None:
+                known[talk] = replace(analysis.referents, turns=())
+            else:
+                silent[key] = off_record
             out.append(Work(analysis, entry_id, session))
+            if analysis.turn_before[0] == "corrects":
+                out[-1].corrected = earlier
+            if analysis.units:
+                last[who] = out[-1]
         self._analyst.name([each.analysis for each in out])
         return out
 
@@ -160,6 +176,20 @@ class Observer:
         dates = days_named(message, now_ms, self._config.observe)
         rest = session.rest_of(message.text, dates, loosely=loosely)
         return message if rest == message.text else replace(message, text=rest)
+
+    def _said_before(
+        self, work: Work | None, session: SessionMemory | None, speaker: str
+    ) -> tuple[Work | int | None, tuple[str, str]]:
+        """What someone said last; the words that a correction of it corrects, and its own."""
+        if work is not None:
+            unit = work.analysis.units[-1]
+            return work, (_words_of(unit.turn_before, unit.said), unit.said)
+        known = None if session is None else session.said.get(speaker)
+        record = None if known is None else self._series.record(known)
+        if record is None:
+            return None, ("", "")
+        said = record.said or record.text
+        return record.id, (_words_of(record.turn_before, said), said)
 
     def _sense(
         self, message: Message, session: SessionMemory | None, options: Options
@@ -363,6 +393,10 @@ class Observer:
                     for job, record in made
                 ]),
             ]
+            if ids and (old := _corrected(work)) is not None and old not in (
+                *ids, *work.done[0].unit.superseded
+            ):
+                edges.append(gate_edge(ids[0], old, "may_change", 1.0))
             committer.tie(edges)
         if work.session is not None and not options.dry_run:
             self._note(work, ids)
@@ -386,6 +420,22 @@ class Observer:
                 session.note_skipped(job.unit.text, done.unit.importance.composite)
         if ids:
             session.previous = tuple(ids)
+            session.said[speaker_key(analysis.message)] = ids[-1]
+
+
+def _words_of(turn_before: tuple[str, str], said: str) -> str:
+    """What is corrected with a message: what it corrects itself, else its words and those that
+    they answer."""
+    name, words = turn_before
+    return words if name == "corrects" else f"{words} {said}".strip()
+
+
+def _corrected(work: Work) -> int | None:
+    """The memory that a message corrects."""
+    if not isinstance(work.corrected, Work):
+        return work.corrected
+    records = [each.unit.record for each in work.corrected.done]
+    return records[-1].id if records and records[-1] is not None else None
 
 
 def _off_record(message: Message, before: str | None) -> tuple[bool, str | None]:

@@ -11,10 +11,11 @@ from typing import Final
 
 from spector.config import ObserveConfig
 from spector.knowledge.reading import Reading, ToName
+from spector.language.cues import need_gate
 from spector.language.entities import Whole
 from spector.language.formation import Referents, form, in_place_of
 from spector.language.frames import Statement
-from spector.language.observing import parts_of
+from spector.language.observing import is_answer, is_correction, parts_of, question_in
 from spector.language.statements import USERS
 from spector.language.tables import in_languages
 from spector.language.words import plain
@@ -24,16 +25,20 @@ from spector.records import Note, Reference
 __all__ = [
     "after_turn",
     "days_named",
-    "is_reply",
     "moved_back",
     "resolved",
     "says_who",
     "shortened",
     "speaker_key",
     "to_name",
+    "turn_before",
     "without_questions",
 ]
 
+#: origins of turns of a talk
+_SPOKEN: Final = frozenset(("user_message", "assistant_message"))
+#: characters of what is corrected that are kept with it
+_MOST_CHARS: Final = 300
 #: predicates of a sentence that says who or what something is
 _IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
 #: forms that say the same of a name by its role: "X is the N of Y", "the N of Y is X"
@@ -70,19 +75,32 @@ def speaker_key(message: Message) -> str:
 
 
 def after_turn(known: Referents, message: Message) -> Referents:
-    """Who was named, and who waits for an answer, once a message has been said."""
-    speaker = speaker_key(message)
-    waits = known.asked_by == speaker or any(
-        each.kind == "asks" for each in parts_of(message.text)
-    )
+    """Who was named, and who waits for which answer, once a message has been said."""
+    speaker, asked = speaker_key(message), question_in(message.text)
+    if asked:
+        return known.after(message.text, speaker=message.speaker, asked_by=speaker, asked=asked)
+    waits = known.asked_by == speaker or not need_gate(message.text).needed
     return known.after(
-        message.text, speaker=message.speaker, asked_by=speaker if waits else None
+        message.text, speaker=message.speaker, asked_by=known.asked_by if waits else None,
+        asked=known.asked if waits else "",
     )
 
 
-def is_reply(known: Referents, message: Message) -> bool:
-    """Whether a message comes right after a question of someone else."""
-    return known.asked_by is not None and known.asked_by != speaker_key(message)
+def turn_before(known: Referents, message: Message, before: str) -> tuple[str, str]:
+    """What a message answers or corrects: ``("asked", question)``, ``("corrects", words)``, or two
+    empty texts.
+
+    Args:
+        before: the last words of its speaker.
+    """
+    if message.data_source not in _SPOKEN:
+        return "", ""
+    asked = "" if known.asked_by in (None, speaker_key(message)) else known.asked
+    if before and is_correction(message.text, before, asked):
+        return "corrects", before[-_MOST_CHARS:]
+    if asked and is_answer(message.text, asked, by_user=message.data_source == "user_message"):
+        return "asked", asked
+    return "", ""
 
 
 def says_who(reading: Reading) -> bool:

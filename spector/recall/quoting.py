@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 from spector.clock import local_of_ms, zone_name
 from spector.config import Layout
 from spector.records import Hit, HitList, PredictedOutcome
-from spector.search.selection import label, origin_beside
+from spector.search.selection import label, origin_beside, quote_text
 
 __all__ = ["Block", "Line", "line_of", "marks_of", "predicted", "with_ending"]
 
@@ -37,6 +37,8 @@ _ORIGINS: Final = {
     "assistant_message": "assistant", "tool": "tool", "document": "document",
     "federation": "another store",
 }
+#: characters of what a memory answers or corrects: the last ones
+_BEFORE_CHARS: Final = 160
 #: not of the locale
 _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
@@ -48,7 +50,7 @@ class Line:
         session: memories of one session stand together; without one, those of a day do.
         at: "2026-10-02 13:56".
         who, source: as they are shown; "" where there is none.
-        marks: what else is said of it: "(certainty 0.50)", "(contradicted)", "(superseded)".
+        marks: what else is said of it: "(certainty 0.50)", "(contradicted)", "(asked: ...)".
         words: the words as a JSON string.
         whole: all is shown of it; otherwise neither time of day nor source.
         cut: the words are an excerpt: they begin or end with an ellipsis.
@@ -83,6 +85,9 @@ def line_of(
         marks.append(f"(certainty {hit.confidence:.2f})")
     if mark:
         marks.append(f"({mark})")
+    name, before = hit.record.turn_before
+    if name:
+        marks.append(f"({name}: {quote_text(before[-_BEFORE_CHARS:])})")
     if hit.record.write_source in _MADE:  # a reader must not take it for what was said
         marks.append("(derived)")
     if hit.conflicts:  # both hold: a reader has to know that there is another word on it

@@ -58,10 +58,12 @@ from spector.records.memory import (
     ALIAS_CHARS,
     MOST_ALIASES,
     NOT_GIVEN,
+    TURNS_BEFORE,
     MemoryRecord,
     aliases_in,
     complete,
     make_records,
+    turn_before_in,
 )
 from spector.records.observation import (
     Emotion,
@@ -98,6 +100,7 @@ __all__ = [
     "NAMESPACE_END",
     "NOT_GIVEN",
     "SUB_TIERS",
+    "TURNS_BEFORE",
     "Activation",
     "Assessment",
     "Attached",
@@ -162,5 +165,6 @@ __all__ = [
     "notes_of",
     "source_of_role",
     "sub_tier_of",
+    "turn_before_in",
     "with_entry",
 ]

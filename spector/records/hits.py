@@ -194,6 +194,10 @@ class Hit(_Lazy):
         return self.record.aliases
 
     @property
+    def turn_before(self) -> tuple[str, str]:
+        return self.record.turn_before
+
+    @property
     def importance(self) -> float:
         return self.record.importance
 

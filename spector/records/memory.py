@@ -15,8 +15,8 @@ from spector.records.decision import Decision
 from spector.records.details import Described, Details
 
 __all__ = [
-    "ALIAS_CHARS", "MOST_ALIASES", "NOT_GIVEN", "MemoryRecord", "aliases_in", "complete",
-    "make_records", "shortened",
+    "ALIAS_CHARS", "MOST_ALIASES", "NOT_GIVEN", "TURNS_BEFORE", "MemoryRecord", "aliases_in",
+    "complete", "make_records", "shortened", "turn_before_in",
 ]
 
 #: most aliases of one memory, and most characters of one alias
@@ -24,6 +24,8 @@ MOST_ALIASES: Final = 32
 ALIAS_CHARS: Final = 120
 #: metadata key that is False when the ``aliases`` come from a tool or document and name nothing
 NOT_GIVEN: Final = "aliases_given"
+#: metadata keys of the words that a memory answers or corrects, which are searched with it
+TURNS_BEFORE: Final = ("asked", "corrects")
 #: characters of a text in a repr: lists of hits are printed and logged
 _SHOWN = 60
 
@@ -47,6 +49,17 @@ def aliases_in(metadata: object) -> tuple[str, ...]:
         return ()
     found = (name for name in names if isinstance(name, str) and name.strip())
     return tuple(islice((name for name in found if len(name) <= ALIAS_CHARS), MOST_ALIASES))
+
+
+def turn_before_in(metadata: object) -> tuple[str, str]:
+    """What a memory answers or corrects: ``("asked", "How old are you?")``, ``("corrects", "I'm
+    34.")``, or two empty texts."""
+    if isinstance(metadata, Mapping):
+        for name in TURNS_BEFORE:
+            words = metadata.get(name)
+            if isinstance(words, str) and words.strip():
+                return name, words
+    return "", ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +141,12 @@ class MemoryRecord(Described):
     def aliases(self) -> tuple[str, ...]:
         """Names that a cue finds this memory by, see ``remember(aliases=)``."""
         return aliases_in(self.metadata)
+
+    @property
+    def turn_before(self) -> tuple[str, str]:
+        """What it answers or corrects: ``("asked", "How old are you?")`` or ``("corrects", ...)``;
+        two empty texts for nothing."""
+        return turn_before_in(self.metadata)
 
     @property
     def pinned(self) -> bool:

@@ -151,6 +151,8 @@ class ObservedUnit:
     def stages(self) -> Iterator[tuple[str, str]]:
         """Name and outcome of each stage that this unit went through."""
         yield "formation", _formation(self)
+        if self.record is not None and self.record.turn_before[0]:
+            yield self.record.turn_before
         yield "gate", _gate(self)
         yield "importance", str(self.importance)
         if self.flashbulb:

@@ -52,6 +52,7 @@ class SessionState:
         referents: who was named, as the resolver of references left it; None before any.
         previous: ids of the memories that the message before was stored as.
         off_record: until when nothing is kept: "answer" of the agent, "session"; None for now on.
+        said: speaker -> the last memory of what he said.
         observed: messages that were observed.
     """
 
@@ -86,6 +87,7 @@ class SessionState:
         self.referents: Any = None
         self.previous: tuple[int, ...] = ()
         self.off_record: str | None = None
+        self.said: dict[str, int] = {}
         self.observed = 0
         #: held by what ends the session
         self.ending = threading.RLock()
@@ -202,6 +204,7 @@ class SessionState:
         for each in ids:
             self._vectors.pop(each, None)
         self.previous = tuple(each for each in self.previous if each not in ids)
+        self.said = {who: each for who, each in self.said.items() if each not in ids}
         found = [
             self.buffer.erase(ids, texts), self.zones.erase(ids, texts), self.tags.erase(ids),
             self.sensory.erase(entries, texts), self._echoes.erase(ids),
@@ -229,7 +232,7 @@ class SessionState:
         self._echoes = Echoes()
         self._messages.clear()
         self._vectors, self._sources, self._mood = {}, {}, None
-        self.referents, self.previous = None, ()
+        self.referents, self.previous, self.said = None, (), {}
 
     def stats(self) -> dict[str, Any]:
         """Figures of the session, JSON-ready."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
 from spector.write.knowledge import Changes, apply_changes, changes_of_names
+from spector.write.quoting import quoted
 from spector.write.row_state import with_flag
 
 __all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
@@ -75,10 +76,15 @@ class Forgetter:
 
     Args:
         note_writes: called with the number of memories after they have gone.
+        unquote: has memories drop what they quote of those that have gone.
     """
 
-    def __init__(self, parts: WriteContext, *, note_writes: Callable[[int], None]) -> None:
+    def __init__(
+        self, parts: WriteContext, *, note_writes: Callable[[int], None],
+        unquote: Callable[[Mapping[int, str]], None] | None = None,
+    ) -> None:
         self._parts = parts
+        self._unquote = unquote
         self._note_writes = note_writes
 
     def forget_ids(
@@ -97,7 +103,11 @@ class Forgetter:
             with self._parts.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     finder.locate(each, scope)
-                return self._forget(ids, manner, named=True)
+                quotes = quoted(self._parts.router, finder, ids)
+                done = self._forget(ids, manner, named=True)
+            if self._unquote is not None:
+                self._unquote(quotes)
+            return done
         finally:
             self._parts.callbacks.deliver()
 
@@ -109,7 +119,12 @@ class Forgetter:
             with self._parts.exclusive():
                 if manner.purge:  # damage could hide from a filter what it should find
                     refuse_damage(self._parts.router.durable_store().catalog)
-                return self._forget(find(), manner, named=False)
+                ids = find()
+                quotes = quoted(self._parts.router, self._parts.finder, ids)
+                done = self._forget(ids, manner, named=False)
+            if self._unquote is not None:
+                self._unquote(quotes)
+            return done
         finally:
             self._parts.callbacks.deliver()
 

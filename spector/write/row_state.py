@@ -6,7 +6,7 @@ import numpy as np
 
 from spector.language.statements import speaker_in
 from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, Flag
-from spector.records import aliases_in
+from spector.records import aliases_in, turn_before_in
 from spector.store.catalog import Row
 from spector.store.core import Store, verified_image
 from spector.store.files import Bytes
@@ -35,7 +35,7 @@ def indexed_of(memory: Row | Draft) -> tuple[object, ...]:
     """What the index of words has of a memory and its record has not."""
     return (
         memory.text, speaker_in(memory.role, memory.metadata), memory.role, memory.source,
-        aliases_in(memory.metadata),
+        aliases_in(memory.metadata), turn_before_in(memory.metadata),
     )
 
 

@@ -25,6 +25,7 @@ from spector.language.statements import (
     folded_name,
     is_question,
     says_i,
+    searched_words,
     speaker_in,
     words_of,
 )
@@ -192,14 +193,15 @@ class Speakers:
 
 
 def draft_words(draft: Draft) -> str:
-    """The part of a draft that is embedded: its text without the speaker's name (`words_of`)."""
-    return words_of(draft.text, speaker_in(draft.role, draft.metadata))
+    """The part of a draft that is embedded."""
+    return searched_words(draft.text, draft.role, draft.metadata)
 
 
 def words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
     """The words of drafts that are embedded; some of the drafts get a speaker."""
     return [
-        words_of(draft.text, names[n]) if n in names else draft_words(draft)
+        searched_words(draft.text, None, {**(draft.metadata or {}), "speaker": names[n]})
+        if n in names else draft_words(draft)
         for n, draft in enumerate(drafts)
     ]
 

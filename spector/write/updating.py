@@ -13,11 +13,11 @@ from spector.arguments import SCOPES, id_of, parse_move, parse_vector
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
 from spector.knowledge import Changes
-from spector.language.statements import folded_name, speaker_in, words_of
+from spector.language.statements import folded_name, searched_words
 from spector.layout import MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.messages import reading, refuse_unknown, shown
 from spector.providers import embedded
-from spector.records import NOT_GIVEN, MemoryRecord
+from spector.records import NOT_GIVEN, TURNS_BEFORE, MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record, verified_image
@@ -44,6 +44,7 @@ from spector.write.drafts import (
 )  # fmt: skip
 from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
+from spector.write.quoting import quoted, requote
 from spector.write.replacing import Beside, Ties, attach, free_moved, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
@@ -104,10 +105,20 @@ class Updater:
                 "update was given nothing to change",
                 hint=_CHANGE if scope.is_open else _MOVE,
             )
+        quotes: dict[int, str] = {}
+        if "text" in changes:
+            with self._parts.exclusive():
+                quotes = quoted(self._parts.router, self._parts.finder, [record_id])
         with _how_to_move(scope):
             record = self._update(record_id, changes, scope, ends=ends)
+        self.requote(quotes, changes.get("text") or "")
         self._note_writes(1)
         return self._parts.finder.within(record, scope)
+
+    def requote(self, quotes: Mapping[int, str], text: str = "") -> None:
+        """Have memories hold new words in place of those that they quote; "" for none."""
+        requote(quotes, text, self._parts.finder,
+                lambda each, changes: self._update(each, changes, ANYBODY))  # fmt: skip
 
     def _update(
         self, record_id: int, changes: dict[str, Any], scope: Scope, more: Beside | None = None,
@@ -189,7 +200,7 @@ class Updater:
         assert embedder is not None, "only a store with an embedder embeds"
         if "text" in changes:
             return embedded(embedder, [words])[0] if changes["text"] else None
-        old = words_of(before.text, speaker_in(before.role, before.metadata))
+        old = searched_words(before.text, before.role, before.metadata)
         if old == words:
             return None
         made = embedded(embedder, [old, words])
@@ -330,18 +341,24 @@ class Updater:
 
 
 def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str, Any]:
-    """Changes with the aliases where they are stored: other metadata leave them as they are."""
-    if "aliases" in changes:
-        return with_aliases(changes, before.metadata)
-    metadata = changes.get("metadata")
+    """Changes with the aliases where they are stored. Other metadata leave them as they are, and
+    what the memory answers or corrects."""
+    out, metadata = dict(changes), changes.get("metadata")
     if "metadata" in changes and (metadata is None or isinstance(metadata, Mapping)):
         with reading("metadata"):
-            drops = metadata is None or "aliases" not in metadata
-        if drops or metadata is None:
-            return with_aliases({**changes, "aliases": before.aliases}, None)
-        if not may_name(changes.get("role", before.role), changes.get("source", before.source)):
-            return {**changes, "metadata": {**metadata, NOT_GIVEN: False}}
-    return dict(changes)
+            given = dict(metadata or {})
+        said = {name: before.metadata[name] for name in TURNS_BEFORE if name in before.metadata}
+        said |= given
+        out["metadata"] = {
+            name: each for name, each in said.items() if name not in TURNS_BEFORE or each
+        } or None
+        if "aliases" not in out and "aliases" not in given:
+            return with_aliases({**out, "aliases": before.aliases}, None)
+        if "aliases" not in out and not may_name(
+            changes.get("role", before.role), changes.get("source", before.source)
+        ):
+            out["metadata"][NOT_GIVEN] = False
+    return with_aliases(out, before.metadata) if "aliases" in out else out
 
 
 def _follow(

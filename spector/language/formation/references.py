@@ -60,18 +60,21 @@ class Referents:
 
     Attributes:
         asked_by: who has asked something that no one else has spoken after.
+        asked: what that was.
     """
 
     turns: tuple[Turn, ...] = ()
     asked_by: str | None = None
+    asked: str = ""
 
     def after(
-        self, text: str, *, speaker: str | None = None, asked_by: str | None = None
+        self, text: str, *, speaker: str | None = None, asked_by: str | None = None,
+        asked: str = "",
     ) -> Referents:
         """With one more turn; only the last eight are kept."""
         kept = text[-_MOST_CHARS:]
         turn = Turn(kept, _named(speaker), tuple(mentioned(kept)))
-        return Referents((*self.turns, turn)[-_MOST_TURNS:], asked_by)
+        return Referents((*self.turns, turn)[-_MOST_TURNS:], asked_by, asked)
 
     def references(
         self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from spector.language.frames.chat import Given, ValueAsked, changed_in_chat, value_asked
+from spector.language.frames.chat import (
+    Given,
+    ValueAsked,
+    are_of_kind,
+    changed_in_chat,
+    spoken,
+    value_asked,
+    values_and_rest,
+)
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
 from spector.language.frames.limits import are_limited_apart, is_of_before
@@ -38,6 +46,7 @@ __all__ = [
     "ValueAsked",
     "Verdict",
     "are_limited_apart",
+    "are_of_kind",
     "changed_in_chat",
     "compare",
     "denial_in",
@@ -49,8 +58,10 @@ __all__ = [
     "of_same_subjects",
     "predicate_of",
     "replacement",
+    "spoken",
     "tension",
     "value_asked",
+    "values_and_rest",
     "values_differ",
     "verdicts",
 ]

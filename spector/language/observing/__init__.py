@@ -11,6 +11,12 @@ from spector.language.observing.keeping import keep_scores
 from spector.language.observing.liking import only_likes
 from spector.language.observing.sentences import Part, asks_to_keep, news_of, parts_of
 from spector.language.observing.signals import alarm_of, is_hedged, tells_of_change
+from spector.language.observing.turns import (
+    corrected,
+    is_answer,
+    is_correction,
+    question_in,
+)
 
 __all__ = [
     "FILTERS",
@@ -22,6 +28,9 @@ __all__ = [
     "asks_to_keep",
     "classify",
     "consent_of",
+    "corrected",
+    "is_answer",
+    "is_correction",
     "is_hedged",
     "is_injection",
     "keep_scores",
@@ -29,6 +38,7 @@ __all__ = [
     "news_of",
     "only_likes",
     "parts_of",
+    "question_in",
     "substance_of",
     "tells_of_change",
     "worth_keeping",

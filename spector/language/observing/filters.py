@@ -80,7 +80,7 @@ class Worth:
     reason: str = ""
 
 
-def worth_keeping(text: str, *, is_own: bool = True, is_reply: bool = False) -> Worth:
+def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
     """Whether a message is kept, by the best of its sentences.
 
     A sentence is kept for a value (a number, a name, a time, an address), for what a person says of
@@ -89,7 +89,6 @@ def worth_keeping(text: str, *, is_own: bool = True, is_reply: bool = False) -> 
 
     Args:
         is_own: a person says it; an assistant or a tool says nothing of itself that matters.
-        is_reply: it answers a question, to which one word may be the answer.
     """
     if is_system_content(text):
         return Worth("empty", "system_content")
@@ -101,7 +100,7 @@ def worth_keeping(text: str, *, is_own: bool = True, is_reply: bool = False) -> 
     rules = rules_of(language_of(own))
     best = Worth("empty", "code" if has_code else "thin" if parts else "small_talk")
     for each in sorted(parts, key=lambda part: part.kind == "idle"):
-        found = _of_part(each, rules, is_own=is_own, is_reply=is_reply and not has_code)
+        found = _of_part(each, rules, is_own=is_own)
         if (has_code and found.verdict == "doubtful") or _is_heading(each, quoted):
             continue  # what names the paste is a part of it
         if _ORDER.index(found.verdict) > _ORDER.index(best.verdict) or (
@@ -120,7 +119,7 @@ def kind_of_filter(name: str) -> str:
     return FILTERS.get(name, "other")
 
 
-def _of_part(part: Part, rules: Rules, *, is_own: bool, is_reply: bool) -> Worth:
+def _of_part(part: Part, rules: Rules, *, is_own: bool) -> Worth:
     if part.kind == "idle" or _is_mash(part.text):
         return Worth("empty", "small_talk")
     if part.kept or part.lasts:
@@ -128,7 +127,7 @@ def _of_part(part: Part, rules: Rules, *, is_own: bool, is_reply: bool) -> Worth
     if _ABROAD.match(part.text) and not any(map(str.isdigit, part.text)):
         return Worth("empty", "request")
     if part.said:
-        found = _of_statement(part, rules, is_own=is_own, is_reply=is_reply)
+        found = _of_statement(part, rules, is_own=is_own)
         if found.verdict == "keep" or part.kind == "says":
             return found
     owned = is_own and _is_personal(part.folded, rules)
@@ -155,7 +154,7 @@ def _is_heading(part: Part, quoted: Sequence[Quotation]) -> bool:
     )
 
 
-def _of_statement(part: Part, rules: Rules, *, is_own: bool, is_reply: bool) -> Worth:
+def _of_statement(part: Part, rules: Rules, *, is_own: bool) -> Worth:
     """Whether a sentence that states something says it of something."""
     words = _WORD.findall(part.said)
     content = content_of(part.said, part.text, rules) - sum(map(_is_keys, words))
@@ -174,7 +173,7 @@ def _of_statement(part: Part, rules: Rules, *, is_own: bool, is_reply: bool) -> 
         return Worth("keep")
     if not is_reaction and any(matches(part.said, rules, each) for each in _CLASSES):
         return Worth("keep" if _OWN.search(part.said) else "doubtful", "fragment")
-    if _is_told(part.said) or is_reply or (content > 0 and size >= _LEAST_SAID + is_reaction):
+    if _is_told(part.said) or (content > 0 and size >= _LEAST_SAID + is_reaction):
         return Worth("doubtful", "fragment")
     return Worth("empty", "thin")
 

@@ -51,6 +51,7 @@ from spector.language.statements.speakers import (
     is_question,
     opening_of,
     says_i,
+    searched_words,
     speaker_in,
     words_of,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "quotations",
     "reads_like_a_role",
     "says_i",
+    "searched_words",
     "shorten_quotations",
     "speaker_in",
     "speaker_opening",

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from spector.language.words import plain
+from spector.records import turn_before_in
 
 __all__ = [
     "UNSEEN", "Opening", "folded_name", "is_question", "later_openings", "opening_of", "says_i",
-    "speaker_in", "words_of",
+    "searched_words", "speaker_in", "words_of",
 ]
 
 _COLON: Final = re.compile("[:\uff1a]()()")
@@ -130,7 +131,7 @@ def later_openings(text: str, opening: Opening) -> Iterator[Opening]:
 def words_of(text: str, speaker: str | None) -> str:
     """A text without the name of its speaker at the start.
 
-    This is what is embedded and indexed: the index has a field of its own for the speaker.
+    The index has a field of its own for the speaker.
     """
     if not speaker or not _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1):
         return text
@@ -138,6 +139,13 @@ def words_of(text: str, speaker: str | None) -> str:
     if opening is None or opening.folded != folded_name(speaker):
         return text
     return text[opening.start :]
+
+
+def searched_words(text: str, role: object, metadata: object) -> str:
+    """What is embedded of a memory: what it answers or corrects, and its `words_of`."""
+    words = words_of(text, speaker_in(role, metadata))
+    before = turn_before_in(metadata)[1]
+    return f"{before} {words}" if before else words
 
 
 def speaker_in(role: object, metadata: object) -> str | None:

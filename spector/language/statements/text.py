@@ -12,7 +12,8 @@ class MemoryText(NamedTuple):
 
     ``seal`` changes when any other field does; None if unknown. ``speaker`` is the name in the
     metadata, else the ``role``. ``text`` does not start with that name. ``aliases`` are names that
-    the memory is found by. A memory that ``has_no_text`` is not indexed.
+    the memory is found by. A memory that ``has_no_text`` is not indexed. Words of the
+    ``turn_before`` find it as its own do.
     """
 
     id: int
@@ -27,3 +28,4 @@ class MemoryText(NamedTuple):
     source: str | None = None
     aliases: tuple[str, ...] = ()
     has_no_text: bool = False
+    turn_before: str = ""

@@ -25,6 +25,7 @@ class Incoming:
         data_source: the class of its origin. confidence: in it, 0..1. source: where it is from.
         event_ms: when it happened. valid_from_ms, valid_until_ms: when it holds.
         importance: 0..1, where it is known.
+        turn_before: words that it answers or corrects.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Incoming:
     valid_from_ms: int | None = None
     valid_until_ms: int | None = None
     importance: float = 0.5
+    turn_before: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

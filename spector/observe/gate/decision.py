@@ -145,9 +145,11 @@ def _by_rest(
 
 
 def _is_of_same(new: Incoming, old: Candidate) -> bool:
-    """Whether both are texts of one origin and one speaker; knowledge is confirmed elsewhere."""
+    """Whether both are texts of one origin and one speaker, and answer the same if they state
+    nothing by themselves; knowledge is confirmed elsewhere."""
     return (
         not old.is_knowledge and new.data_source == old.data_source and new.speaker == old.speaker
+        and (bool(new.statements) or new.turn_before == old.record.turn_before[1])
     )
 
 

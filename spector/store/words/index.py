@@ -26,12 +26,12 @@ from spector.language.statements import MemoryText, speaker_in, words_of
 from spector.language.words import fingerprint
 from spector.layout import Flag
 from spector.lexical import Extent, IndexImage, SlotEntry, WordIndex, WordView
-from spector.records import aliases_in
+from spector.records import TURNS_BEFORE, aliases_in, turn_before_in
 from spector.store.core import Store, View
 from spector.store.partitions import Partition
 from spector.store.words.files import WordFiles
 
-__all__ = ["Words", "aliases_of", "speaker_of"]
+__all__ = ["Words", "metadata_of", "speaker_of"]
 
 #: as bytes: one damaged text must not keep all others from being found
 _TEXTS: Final = (
@@ -43,6 +43,8 @@ _TEXTS: Final = (
 #: texts that a save analyses at most to have them in the files
 _MOST_TO_ANALYSE: Final = 20_000
 _OF: Final = "\x1f"
+#: keys of metadata that the words of a memory are indexed from
+_INDEXED: Final = tuple(f'"{key}"' for key in ("aliases", "speaker", "name", *TURNS_BEFORE))
 _MOST_SLOTS: Final = (1 << 31) - 1
 _ROWS: Final = 1024
 #: unreadable places of the catalog before it is given up
@@ -241,11 +243,12 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     if session:
         # sessions of two users may have one name, but not one conversation
         session = _OF.join((session, agent or "", user or ""))
-    speaker = speaker_of(role, metadata)
+    about = metadata_of(metadata)
+    speaker = speaker_in(role, about)
     return MemoryText(
         record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
-        seal if _is_seal(seal) else None, role, source, aliases_of(metadata),
-        _has_no_text(mutable),
+        seal if _is_seal(seal) else None, role, source, aliases_in(about), _has_no_text(mutable),
+        turn_before_in(about)[1],
     )
 
 
@@ -271,24 +274,14 @@ def _is_seal(value: object) -> bool:
     return value is None or (type(value) is int and 0 <= value <= 0xFFFF_FFFF)
 
 
-def aliases_of(metadata_json: object) -> tuple[str, ...]:
-    """The aliases in the metadata of a memory, from the catalog's JSON."""
-    if type(metadata_json) is not str or '"aliases"' not in metadata_json:
-        return ()
-    try:
-        return aliases_in(json.loads(metadata_json))
-    except (ValueError, RecursionError):
-        return ()
+def metadata_of(metadata_json: object) -> object:
+    """What the words of a memory are indexed from in its metadata, from the catalog's JSON."""
+    if type(metadata_json) is str and any(key in metadata_json for key in _INDEXED):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(metadata_json)
+    return None
 
 
 def speaker_of(role: object, metadata_json: object) -> str | None:
     """`speaker_in` of values as the catalog has them."""
-    if metadata_json is None:
-        return role if isinstance(role, str) and role else None
-    metadata: object = None
-    if type(metadata_json) is str and ('"speaker"' in metadata_json or '"name"' in metadata_json):
-        try:
-            metadata = json.loads(metadata_json)
-        except (ValueError, RecursionError):
-            metadata = None
-    return speaker_in(role, metadata)
+    return speaker_in(role, metadata_of(metadata_json))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
-from spector.language.statements import speaker_in, words_of
+from spector.language.statements import searched_words
 from spector.store.catalog import Row
 from spector.store.core import Store
-from spector.store.words.index import speaker_of
+from spector.store.words.index import metadata_of, speaker_of
 
 __all__ = ["Utterance", "newest_utterances", "spoken_words", "stored_words"]
 
@@ -72,11 +72,11 @@ def _decoded(raw: object) -> str | None:
 
 
 def spoken_words(row: Row) -> str:
-    """The text that is embedded for a memory: without the name of its speaker, see `words_of`."""
-    return words_of(row.text, speaker_in(row.role, row.metadata))
+    """The text that is embedded for a memory, see `searched_words`."""
+    return searched_words(row.text, row.role, row.metadata)
 
 
 def stored_words(content: Mapping[str, Any]) -> str:
     """`spoken_words` of a catalog row, whose metadata is JSON."""
-    speaker = speaker_of(content.get("role"), content.get("metadata"))
-    return words_of(str(content["text"]), speaker)
+    metadata = metadata_of(content.get("metadata"))
+    return searched_words(str(content["text"]), content.get("role"), metadata)

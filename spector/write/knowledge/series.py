@@ -6,6 +6,7 @@ a batch decides as single calls would, and a crash shows all of it or nothing.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.errors import UnknownRecordError
 from spector.knowledge import Changes, KnowledgeReader, layer_of
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
@@ -251,6 +253,13 @@ class SeriesWriter:
             InvalidInputError: naming the field.
         """
         return [self._writer.draft(text, fields) for text, fields in items]
+
+    def record(self, record_id: int) -> MemoryRecord | None:
+        """A memory as it is now; None where there is none that holds."""
+        with contextlib.suppress(UnknownRecordError):
+            found = self._parts.finder.get(record_id)
+            return None if found.superseded else found
+        return None
 
     def speakers(self, drafts: Sequence[Draft]) -> dict[int, str]:
         """Name the speakers that texts open with ("Ann: hello"); earlier memories that get one.

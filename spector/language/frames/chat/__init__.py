@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from spector.language.frames.chat.amounts import are_of_kind, values_and_rest
 from spector.language.frames.chat.asked import Given, ValueAsked, value_asked
 from spector.language.frames.chat.restated import restated
 from spector.language.frames.chat.spoken import spoken
 from spector.language.frames.chat.swapped import swapped
 
-__all__ = ["Given", "ValueAsked", "changed_in_chat", "spoken", "value_asked"]
+__all__ = [
+    "Given", "ValueAsked", "are_of_kind", "changed_in_chat", "spoken", "value_asked",
+    "values_and_rest",
+]
 
 
 def changed_in_chat(old: str, new: str) -> float:
