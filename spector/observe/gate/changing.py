@@ -14,6 +14,7 @@ from spector.language.observing import is_hedged, tells_of_change
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import veto
+from spector.observe.gate.vetoes import veto
 
 __all__ = ["changes_perhaps"]
 
@@ -32,7 +33,7 @@ def changes_perhaps(
     found = [
         (each, sure) for each in candidates
         if not each.is_knowledge and not each.is_dormant and each.speaker == new.speaker
-        and each.data_source == new.data_source and each.record.event_ms <= new.event_ms
+        and each.record.event_ms <= new.event_ms
         and (sure := _likeness(new, each)) >= config.order_at and not veto(new, each)
     ]
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]
