@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spector.arguments import SORTS
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import format_named
@@ -302,6 +301,8 @@ class Importing:
         Args:
             storing: stores a step; by default :meth:`Memory.remember_many`.
         """
+        from spector.arguments import SORTS  # a command loads it when it runs
+
         store = storing or (lambda messages: memory.remember_many(
             messages, if_known="keep", if_forgotten="skip"
         ).outcomes)
