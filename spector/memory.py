@@ -76,8 +76,7 @@ class Memory(Verbs):
             metadata: a JSON object, for ``where`` filters. ``speaker`` in it names the speaker, who
                 is otherwise taken from ``role`` or from a text like "Ann: hello".
             session_id, agent_id, user_id: scopes; a recall with one of them never leaves it.
-            scopes_from_message: a message may say which they are, where the call does not. Its
-                sender then decides whose memory it is; otherwise it may only repeat the call's.
+            scopes_from_message: a message may have scopes that the call leaves open.
             vector: (dim,) floats; embedded from the text if absent.
             unresolved: an open matter, until :meth:`resolve`. parents: what it was made from.
             supersedes: the memory or memories that this one replaces. Their validity ends in the
@@ -97,7 +96,6 @@ class Memory(Verbs):
 
         Raises:
             InvalidInputError: naming the argument; here and below, nothing was stored.
-            InvalidScopeError: the message has another scope than the call.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
                 does not exist for this ``user_id``, must not change, or has been superseded before.
             EmbeddingError, StoreError: no vector could be made, or the store cannot be written.
@@ -303,8 +301,7 @@ class Memory(Verbs):
             **recall: any other argument of :meth:`recall`, ``options`` included.
 
         Returns:
-            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.pinned``, ``.skipped`` and why.
-            ``.reason`` says why no memory is quoted for the cue, if so.
+            ``.text`` (also ``str()``), ``.tokens``, ``.hits``, ``.skipped``, ``.reason`` of none.
         """
         self._parts.access.ensure(write=parse_switch(learn, "learn"))
         return self._parts.recaller.context(
@@ -318,8 +315,6 @@ class Memory(Verbs):
         session_id: Id = None,
     ) -> MemoryRecord:
         """One memory by id, or by its key, as it is now, its bytes verified.
-
-        A key is of one user, agent and namespace: pass those that it was given with.
 
         With a guard its ``parents``, ``supersedes`` and ``superseded_by`` name no memory outside.
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from spector.arguments.attachments import parse_attachment
 from spector.arguments.keys import parse_key, parse_namespace, parse_prefix
 from spector.arguments.memories import (
-    SCOPES,
     check_metadata,
-    check_scope,
     check_text,
     id_of,
     ids_in,
     parse_aliases,
-    parse_move,
     parse_parents,
     parse_superseded,
     parse_tags,
     parse_vector,
-    refuse_scopes,
-    refuse_scopes_in,
 )
 from spector.arguments.recalls import (
     SORTS,
@@ -39,6 +34,13 @@ from spector.arguments.recalls import (
     parse_range,
     parse_sorts,
     parse_valence,
+)
+from spector.arguments.scopes import (
+    SCOPES,
+    check_scope,
+    parse_move,
+    refuse_scopes,
+    refuse_scopes_in,
 )
 from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
 from spector.arguments.stores import (

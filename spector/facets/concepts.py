@@ -247,8 +247,7 @@ class Concepts(ItemFacet):
         ids, scope = ids_of(memories, "memories"), self._scope(**guard)
         for each in () if scope.is_open else ids:
             self._parts.finder.find(each, scope)
-        living = self._living(ids, scope)
-        found = self._parts.extractor.extract_from(living)
+        found = self._parts.extractor.extract_from(self._living(ids, scope))
         return [self._get(each) for each in found.concepts]
 
     @verb
@@ -276,8 +275,8 @@ class Concepts(ItemFacet):
     @guarded
     def statistics(self, concept: Named, **guard: Unpack[Guard]) -> list[Statistic]:
         """What `ground` has noted of a concept, as it is stored."""
-        found = self._typed(concept, self.sort, self._scope(**guard))
-        return Grounding(self._parts).statistics([found]).get(found, [])
+        of = self._typed(concept, self.sort, self._scope(**guard))
+        return Grounding(self._parts).statistics([of]).get(of, [])
 
     @verb
     def context(
@@ -328,8 +327,7 @@ class Concepts(ItemFacet):
         """Untie a concept from a memory; False when nothing ties them."""
         self._may_write()
         scope, name = self._scope(**guard), layer_name(layer)
-        concept = self._typed(id, self.sort, scope)
-        memory = one_id_of(record, "record")
+        concept, memory = self._typed(id, self.sort, scope), one_id_of(record, "record")
         gone: list[bool] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -370,8 +368,8 @@ class Concepts(ItemFacet):
         """Ids of a concept and of another lasting memory of its user."""
         first = self._typed(concept, self.sort, scope)
         second = one_id_of(record, "record")
-        other = self._lasting(second, scope)
-        if first == second or self._record(first).user_id != other.user_id:
+        users = {self._record(first).user_id, self._lasting(second, scope).user_id}
+        if first == second or len(users) > 1:
             raise InvalidInputError(
                 f"memory {second} cannot be a reference of concept {first}",
                 hint="a reference is another memory of the same user",

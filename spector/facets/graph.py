@@ -302,9 +302,7 @@ class Graph(CompletingFacet):
     # -- centrality ---------------------------------------------------------------------------
 
     @guarded
-    def pagerank(
-        self, ids: Memories | None = None, **guard: Unpack[Guard]
-    ) -> dict[int, float]:
+    def pagerank(self, ids: Memories | None = None, **guard: Unpack[Guard]) -> dict[int, float]:
         """Rank of each memory that has an edge; the ranks of a user sum to 1."""
         wanted = None if ids is None else set(ids_of(ids, "ids"))
         scope = self._scope(**guard)
@@ -320,9 +318,7 @@ class Graph(CompletingFacet):
         return out
 
     @guarded
-    def importance(
-        self, ids: Memories | None = None, **guard: Unpack[Guard]
-    ) -> dict[int, float]:
+    def importance(self, ids: Memories | None = None, **guard: Unpack[Guard]) -> dict[int, float]:
         """PageRank scaled to an importance: ten times the rank, at most 1."""
         return scaled(self.pagerank(ids, **guard))
 

@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, Final
 
-from spector.errors import ImportFormatError
+from spector.errors import ImportFormatError, InvalidScopeError
 from spector.importers.sources import Head, SourceFile
+from spector.messages import shown
 
 __all__ = [
     "Broken", "Entry", "Format", "FormatReader", "Found", "LeftOut", "Message", "Options",
-    "label", "short_text",
+    "label", "owned", "short_text",
 ]
 
 #: keyword arguments of ``Memory.remember``, with the text under "text"
 Message = dict[str, Any]
 
+#: a note on a file
+_STRIPPED: Final = (
+    "users and agents that its messages name were left out; scopes_from_message=True takes them"
+)
 #: bytes of a label that stores take by default
 _LABEL_BYTES: Final = 256
 
@@ -120,3 +125,30 @@ def label(value: object, most_bytes: int = _LABEL_BYTES) -> str | None:
 def short_text(value: object, most: int = 200) -> str | None:
     """A text for metadata, on one line; None for anything else."""
     return " ".join(value.split())[:most] or None if isinstance(value, str) else None
+
+
+def owned(
+    message: Message, labels: Mapping[str, str | None], notes: list[str], *, takes_others: bool
+) -> Message:
+    """A message with the labels of an import, in place of the user and agent that it names.
+
+    Args:
+        notes: says so of a message that has lost its own.
+        takes_others: it keeps what the import leaves open.
+
+    Raises:
+        InvalidScopeError: it is of another user or agent than the import.
+    """
+    given = {name: value for name, value in labels.items() if value is not None}
+    for name in ("user_id", "agent_id"):
+        own = message.get(name)
+        if own is not None and own != given.get(name, own):
+            raise InvalidScopeError(
+                f"its {name} is {shown(own)}, and that of the import {shown(given[name])}",
+                hint="import messages of several users without one, or those of each user apart",
+            )
+        if own is not None and name not in given and not takes_others:
+            message = {key: value for key, value in message.items() if key != name}
+            if _STRIPPED not in notes:
+                notes.append(_STRIPPED)
+    return {**message, **given}

@@ -11,11 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spector.arguments import SCOPES, SORTS, refuse_scopes
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import format_named
-from spector.importers.entries import Broken, Found, LeftOut, Message, Options
+from spector.importers.entries import Broken, Found, LeftOut, Message, Options, owned
 from spector.importers.keys import Keys
 from spector.importers.lineage import Foresight, Lineage
 from spector.importers.places import Place, place_of
@@ -32,11 +31,6 @@ __all__ = ["NOT_KEPT", "ImportOptions", "Importing", "import_files"]
 #: tiers that end with the process
 NOT_KEPT: Final = frozenset({"working"})
 
-#: a note on a file; a message does not say whose it is
-_STRIPPED: Final = (
-    "users and agents that its messages name were left out; scopes_from_message=True takes them"
-)
-_APART: Final = "import messages of several users without a user, or each user's apart"
 #: messages that are stored together: a step of the progress
 STEP: Final = 64
 Change = Callable[[Message], Message]
@@ -266,16 +260,13 @@ class Importing:
                 continue
             key = keys.of(entry)
             try:
-                message, is_stripped = self._owned(entry.message, is_ours=unit.kind == "spector")
+                message = self._changed(entry.message, unit.kind, notes)
             except InvalidScopeError as error:
-                said = f"{unit.source.label}, {entry.place}: {error.message}"
+                error.message = f"{unit.source.label}, {entry.place}: {error.message}"
                 if not self.options.skip_bad or unit.kind == "spector":
-                    raise InvalidScopeError(said, hint=_APART) from None
-                tally.bad.append(said)
+                    raise
+                tally.bad.append(error.message)
                 continue
-            if is_stripped and _STRIPPED not in notes:
-                notes.append(_STRIPPED)
-            message = self._changed(message)
             if unit.kind != "spector" and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
             elif message.get("tier") in NOT_KEPT:
@@ -292,26 +283,13 @@ class Importing:
             finally:
                 del first  # its traceback refers to this frame
 
-    def _owned(self, message: Message, *, is_ours: bool) -> tuple[Message, bool]:
-        """A message that is whose the import says, and whether the file said something else.
-
-        Args:
-            is_ours: it is a line of an export of ours.
-
-        Raises:
-            InvalidScopeError: it is of another user or agent than the import.
-        """
-        given = {name: getattr(self.options, name) for name in SCOPES}
-        refuse_scopes({**message, "session_id": None}, given, may_fill=True)
-        owned = {**message, **{name: value for name, value in given.items() if value is not None}}
-        if is_ours or self.options.scopes_from_message:
-            return owned, False
-        foreign = {each for each in ("user_id", "agent_id")
-                   if given[each] is None and message.get(each) is not None}
-        return {name: value for name, value in owned.items() if name not in foreign}, bool(foreign)
-
-    def _changed(self, message: Message) -> Message:
-        return message if self.options.change is None else self.options.change(message)
+    def _changed(self, message: Message, kind: str, notes: list[str]) -> Message:
+        given = self.options
+        labels = {"user_id": given.user_id, "agent_id": given.agent_id,
+                  "session_id": given.session_id}  # fmt: skip
+        takes = given.scopes_from_message or kind == "spector"
+        message = owned(message, labels, notes, takes_others=takes)
+        return message if given.change is None else given.change(message)
 
     # -- the second pass ---------------------------------------------------------------------------
 
@@ -323,6 +301,8 @@ class Importing:
         Args:
             storing: stores a step; by default :meth:`Memory.remember_many`.
         """
+        from spector.arguments import SORTS  # a command loads it when it runs
+
         store = storing or (lambda messages: memory.remember_many(
             messages, if_known="keep", if_forgotten="skip"
         ).outcomes)
@@ -359,7 +339,7 @@ class Importing:
         return self.report
 
     def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        changed = self._changed(self._owned(line, is_ours=True)[0])
+        changed = self._changed(line, "spector", [])
         return None if changed.get("tier") in NOT_KEPT else changed
 
 

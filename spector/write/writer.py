@@ -77,9 +77,7 @@ class Writer:
         self._expect = expect
         self._note_writes = note_writes
 
-    def remember(
-        self, item: Any, fields: Mapping[str, Any], names_scopes: bool = False
-    ) -> MemoryRecord:
+    def remember(self, item: Any, fields: Mapping[str, Any], names_scopes: bool) -> MemoryRecord:
         """Store one text or message, with the fields of a memory as keywords."""
         refuse_unknown(fields, FIELDS, "remember")
         return self.store([self.draft(item, fields, names_scopes=names_scopes)])[0]
@@ -137,9 +135,7 @@ class Writer:
             if batch:
                 commit()
         except SpectorError as error:
-            error.add_note(
-                f"item {taken} or later failed; the first {len(out)} are stored"
-            )
+            error.add_note(f"item {taken} or later failed; the first {len(out)} are stored")
             raise
         out.skipped = tuple(skipped)
         return out
@@ -341,14 +337,9 @@ class Writer:
         return self._parts.finder.complete(store, records)  # what was added may say more of them
 
     def _store_batch(
-        self,
-        store: Store,
-        drafts: Sequence[Draft],
-        tiers: Sequence[TierStore],
-        importance: Sequence[float],
-        vectors: NDArray[np.float32] | None,
-        to_name: Sequence[Naming],
-        then: Then | None = None,
+        self, store: Store, drafts: Sequence[Draft], tiers: Sequence[TierStore],
+        importance: Sequence[float], vectors: NDArray[np.float32] | None,
+        to_name: Sequence[Naming], then: Then | None = None,
     ) -> list[MemoryRecord | None]:
         """Store drafts of one store in one commit.
 

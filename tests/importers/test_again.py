@@ -216,7 +216,7 @@ def test_a_dry_run_foresees_what_is_known_forgotten_and_there_twice(tmp_path: Pa
         assert counts(import_files(memory, path)) == (0, 3, 1)
 
         def observe(messages: list[dict[str, Any]]) -> None:
-            memory.observe_many(messages)
+            memory.observe_many(messages, scopes_from_message=True)
 
         for wanted in ((3, 1, 0), (0, 4, 0)):
             importing = Importing([("x", path)], ImportOptions())
@@ -238,7 +238,7 @@ def test_every_field_of_a_message_can_be_observed(tmp_path: Path) -> None:
         importing.check(memory, observes=True)
 
         def observe(messages: list[dict[str, Any]]) -> None:
-            memory.observe_many(messages)
+            memory.observe_many(messages, scopes_from_message=True)
 
         assert importing.store(memory, storing=observing(memory, observe)).stored == 1
         assert any(each.text.startswith("My sister Ayşe") for each in memory)

@@ -170,9 +170,7 @@ def make_draft(
     Args:
         may_name: whether ``metadata["aliases"]`` of a role and source name the memory, as the field
             ``aliases`` does; None for always.
-        is_attached: the memory has an attachment, so that it may have no text.
-        names_scopes: a message may say whose it is, where the keywords leave it open. An item of
-            fields of ``remember`` always may: the caller made it.
+        is_attached: it needs no text. names_scopes: a message may fill in scopes itself.
 
     Raises:
         InvalidInputError: (a subclass of it) naming the field and the next step.
@@ -219,8 +217,7 @@ def make_draft(
         ):
             parsed["metadata"] = check_metadata({**metadata, NOT_GIVEN: False}, config)
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]
-    if "valid_from_ms" in parsed and "valid_until_ms" in parsed:
-        _check_window(parsed["valid_from_ms"], parsed["valid_until_ms"])
+    _check_window(parsed.get("valid_from_ms"), parsed.get("valid_until_ms"))
     if not parsed.keys().isdisjoint(ENDS):
         check_end(parsed)
     if "key" in parsed or parsed.get("namespace"):
@@ -262,8 +259,8 @@ def may_name(role: Any, source: Any) -> bool:
     return may_instruct(role, None, source)
 
 
-def _check_window(start_ms: int, end_ms: int) -> None:
-    if end_ms <= start_ms:
+def _check_window(start_ms: int | None, end_ms: int | None) -> None:
+    if start_ms is not None and end_ms is not None and end_ms <= start_ms:
         raise InvalidTimeError(
             "valid_until is not after valid_from", hint="swap them, or leave one out"
         )

@@ -87,15 +87,10 @@ class KnowledgeWriter:
         return self._parts.callbacks
 
     def commit(
-        self,
-        decide: Decide,
-        prepared: Sequence[Prepared] = (),
-        strengthen: Collection[tuple[int, Change]] = (),
-        *,
-        also: Callable[[Transaction], None] | None = None,
-        counts: bool = True,
-        scope: Scope = ANYBODY,
-        named: Iterable[int] = (),
+        self, decide: Decide, prepared: Sequence[Prepared] = (),
+        strengthen: Collection[tuple[int, Change]] = (), *,
+        also: Callable[[Transaction], None] | None = None, counts: bool = True,
+        scope: Scope = ANYBODY, named: Iterable[int] = (),
     ) -> Committed:
         """Commit what ``decide`` decides; nothing is written when that is nothing.
 
