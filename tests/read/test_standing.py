@@ -94,7 +94,7 @@ def quoted(memory: Memory, cue: str, **more: Any) -> list[str]:
 def test_questions_about_oneself_are_answered_beside_two_instructions(mind: Memory) -> None:
     mind.remember_many([{"role": "user", "content": rule} for rule in RULES])
     found = [mind.recall(question) for _, question in FACTS]
-    assert all(len(hits) == 10 and set(texts(hits)).isdisjoint(RULES) for hits in found)
+    assert all(hits and set(texts(hits)).isdisjoint(RULES) for hits in found)
     right = [hits[0].text == text for hits, (text, _) in zip(found, FACTS, strict=True)]
     assert sum(right) >= 24, [q for (_, q), fine in zip(FACTS, right, strict=True) if not fine]
 
