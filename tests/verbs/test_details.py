@@ -117,7 +117,7 @@ def test_a_payload_says_what_a_memory_is(memory: Memory, sort: str) -> None:
         item = made[sort]()
     record = memory.get(item.id)
     assert record.payload == item.record.payload == sort
-    hits = memory.recall(record.text, include=["statistics"])
+    hits = memory.recall(record.text, include=["derived"])
     assert next(hit for hit in hits if hit.id == item.id).record == record
 
 

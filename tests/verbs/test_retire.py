@@ -156,7 +156,7 @@ def test_records_list_what_is_named_beside_the_active_ones(tmp_path: Path) -> No
             found = {r.id: r.to_dict()["flags"] for r in memory.records(include=name)}
             assert list(found) == sorted([*active, record.id])
             assert found[record.id] == [name]
-        every = list(memory.records(include=["dormant", "superseded", "quarantined", "statistics"]))
+        every = list(memory.records(include=["dormant", "superseded", "quarantined", "derived"]))
         assert every == list(memory.records())
         clock.advance(days=30)  # what a later memory has ended by now holds no more
         assert ids(memory.records(include=[])) == [new.id, planned.id]
