@@ -55,14 +55,15 @@ __all__ = [
 def check_text(text: Any, config: Config) -> str:
     """``text`` itself when it can be stored."""
     if type(text) is str and text.isascii() and len(text) <= config.max_text_bytes:
-        if text and not text.isspace():
+        if _is_seen(text):
             return text
     elif not isinstance(text, str):
         raise InvalidTextError(
             f"the text must be a str, got {type(text).__name__}", hint="convert it first"
         )
-    if not text or text.isspace():
-        raise InvalidTextError("the text is empty", hint="pass something worth remembering")
+    if not _is_seen(text):
+        fault = "has only invisible characters" if text.strip() else "is empty"
+        raise InvalidTextError(f"the text {fault}", hint="pass something worth remembering")
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -76,6 +77,11 @@ def check_text(text: Any, config: Config) -> str:
             hint="split it into passages, or raise Config.max_text_bytes",
         )
     return text if type(text) is str else str.__str__(text)
+
+
+def _is_seen(text: str) -> bool:
+    """Whether a text has a character that can be seen: no embedder reads another one."""
+    return any(each.isprintable() and not each.isspace() for each in text)
 
 
 def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:

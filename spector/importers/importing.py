@@ -21,13 +21,15 @@ from spector.importers.places import Place, place_of
 from spector.importers.reading import dated, iter_entries, sources_of
 from spector.importers.report import FileReport, ImportReport
 from spector.importers.sources import SourceFile
-from spector.importers.texts import cut_text, is_blank
+from spector.importers.texts import cut_text, is_blank, is_unicode
 
 if TYPE_CHECKING:
     from spector.memory import Memory
 
 __all__ = ["NOT_KEPT", "ImportOptions", "Importing", "import_files"]
 
+#: why a message is left out that no encoding has; the rest of its file is sound
+_HALF: Final = "left out: half of an emoji or letter in it cannot be stored"
 #: tiers that end with the process
 NOT_KEPT: Final = frozenset({"working"})
 
@@ -267,7 +269,9 @@ class Importing:
                     raise
                 tally.bad.append(error.message)
                 continue
-            if unit.kind != "spector" and is_blank(message["text"]):
+            if unit.kind != "spector" and not is_unicode(message):
+                tally.bad.append(f"{unit.source.label}, {entry.place}: {_HALF}")
+            elif unit.kind != "spector" and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
             elif message.get("tier") in NOT_KEPT:
                 tally.left_out["working tier, which is not kept"] += 1

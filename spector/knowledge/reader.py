@@ -12,6 +12,7 @@ from spector.store.payloads import (
     Connection,
     PayloadTable,
     compact_json,
+    count_named,
     count_of,
     decode,
     detail_tables,
@@ -366,7 +367,7 @@ class KnowledgeReader(SleepReader):
         }
         out["fact"] = count_of(self._db, _FACT)
         out["held_fact"] = count_of(self._db, _FACT, {"holds": 1})
-        out["entity"] = count_of(self._db, _ITEM, {"sort": "entity"})
+        out["entity"] = count_named(self._db) if self.holds_any else 0
         out["edge"] = count_of(self._db, _EDGE)
         out["pair"] = count_of(self._db, _LINK, {"kind": "pair"})
         return out

@@ -23,7 +23,7 @@ from spector.search.evidence import Probes
 from spector.search.view import RecallRequest
 from spector.session import Sessions
 from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper
-from spector.store.catalog import SAID
+from spector.store.catalog import SAID, count_users
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.upkeep import Keeper
@@ -120,17 +120,21 @@ class Parts:
                 about, labels, self.listing.conditions(chosen, condition), trusted_s
             )
         cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
+        cognition = cognition_stats(
+            store=self.store, stores=self.router.stores(), sessions=self.sessions.stats(),
+            cache=self.embedder, operations=self.operations.stats(),
+            model=None if self.chat is None else self.chat.stats(),
+            waiting=self.worker.status()["queue"],
+        )
+        night = cognition["last_cycle"]
         return self.keeper.stats(about, {
+            "users": count_users(self.store.catalog), "facts": cognition["facts"]["count"],
+            "nights": 0 if night is None else night["cycle"],
             "embedding_cache": None if cache is None else {
                 "hits": cache.hits, "misses": cache.misses, "entries": cache.entries,
                 "hit_rate": cache.hit_rate,
             },
             "daemon": self.daemon.status(),
             "ops_log": self.operations.stats(),
-            "cognition": cognition_stats(
-                store=self.store, stores=self.router.stores(), sessions=self.sessions.stats(),
-                cache=self.embedder, operations=self.operations.stats(),
-                model=None if self.chat is None else self.chat.stats(),
-                waiting=self.worker.status()["queue"],
-            ),
+            "cognition": cognition,
         })  # fmt: skip

@@ -215,9 +215,24 @@ def test_an_error_of_what_is_called_stays_what_it_is(mind: Memory) -> None:
 
     with pytest.raises(TypeError, match="a bug of the caller's"):
         mind.remember_many([{"text": "x", "vector": CUE}], progress=broken)
-    with pytest.raises(TypeError) as caught:
-        mind.history()  # type: ignore[call-arg]
-    assert not isinstance(caught.value, UnknownArgumentError)
+
+
+@pytest.mark.parametrize(
+    ("call", "fix"),
+    [
+        (lambda mind: mind.history(), r"lacks target \(write it like Memory.history\(target\)"),
+        (lambda mind: mind.session("s", "ida"), r"session_id without a name.*user_id=\.\.\."),
+        (lambda mind: mind.session("s").observe(), "Session.observe.*lacks message"),
+        (lambda mind: mind.facts.add("Ida", "likes"), r"lacks object .*\(subject, predicate, obj"),
+        (lambda mind: mind.checkpoint(1), "takes nothing .* got 1 value"),
+        (lambda mind: spector.ManualClock("2026-01-01T00:00:00Z").advance(months=1), "days, hours"),
+    ],
+)
+def test_a_call_that_does_not_fit_names_the_fix(
+    mind: Memory, call: Callable[[Memory], Any], fix: str
+) -> None:
+    with pytest.raises(UnknownArgumentError, match=fix):
+        call(mind)
 
 
 def test_every_name_that_is_suggested_is_there() -> None:

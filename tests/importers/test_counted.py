@@ -107,7 +107,7 @@ def test_a_page_of_notion_has_its_name_without_its_number(tmp_path: Path) -> Non
     _, (record,) = imported(tmp_path)
     assert record.text == "Plan > Pumps\n\nThe east pump leaks."
     assert record.metadata["folder"] == "Plan"
-    assert record.source == "Pumps deadbeefdeadbeefdeadbeefdeadbeef.md"
+    assert record.source == f"{folder.name}/Pumps deadbeefdeadbeefdeadbeefdeadbeef.md"
 
 
 @pytest.mark.parametrize("message", [

@@ -68,12 +68,14 @@ def test_a_vault_names_folder_and_title_and_skips_what_is_empty(tmp_path: Path) 
     (vault / "2024-05-03 Walk.md").write_text("Along the river.\n")
     (vault / "Bare.md").write_text("---\nkind: game\n---\n")
     found = {each["source"]: each for each in read(vault)}
-    assert found["Passport.md"]["text"] == "Trips > 2024 > Passport\n\nEnds in 4471."
-    assert found["Kars.md"]["text"] == "Trips > Kars > Kars by train\n\nTwo days."
-    assert found["Passport.md"]["metadata"]["folder"] == "Trips/2024"
+    assert found["Trips/2024/Passport.md"]["text"] == "Trips > 2024 > Passport\n\nEnds in 4471."
+    assert found["Trips/Kars.md"]["text"] == "Trips > Kars > Kars by train\n\nTwo days."
+    assert found["Trips/2024/Passport.md"]["metadata"]["folder"] == "Trips/2024"
     assert found["2024-05-03 Walk.md"]["event_time"] == datetime(2024, 5, 3, tzinfo=UTC)
     assert found["Bare.md"]["text"] == "Bare\n\nkind: game"
-    assert set(found) == {"Passport.md", "Kars.md", "2024-05-03 Walk.md", "Bare.md"}
+    assert set(found) == {
+        "Trips/2024/Passport.md", "Trips/Kars.md", "2024-05-03 Walk.md", "Bare.md",
+    }  # fmt: skip
     (only,) = read(vault / "Trips" / "2024" / "Passport.md")
     assert only["text"] == "Passport\n\nEnds in 4471."
 

@@ -43,7 +43,6 @@ BAD: dict[str, Any] = {
     "a session": {**GOOD, "session_id": "a\nb"}, "a tag": {**GOOD, "tags": ["x" * 300]},
     "a vector": {**GOOD, "vector": [1.0, 2.0]},
     "metadata": {**GOOD, "metadata": {"a": "x" * 70000}},
-    "half a pair": {"role": "user", "content": "\ud800"},
     "a window": {**GOOD, "valid_from": "2026-01-01", "valid_until": "2025-01-01"},
 }  # fmt: skip
 

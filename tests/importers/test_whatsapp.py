@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import spector
 from spector.errors import ImportFormatError
-from spector.importers import detect_format
+from spector.importers import detect_format, import_files
+from tests.fakes import FakeEmbedder
 from tests.importers.test_messengers import read, reasons, told
 
 EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
@@ -60,6 +62,27 @@ PHONES = {
            "\u200f١٣\u200f/٢\u200f/٢٠٢٥، ١٠:٠٢ م - سارة: <تم استبعاد الوسائط>\n", "سارة",
            "picture"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "day"),
+    [
+        ("24. 10. 31. 15:50", "24. 10. 31. 15:51", "2024-10-31"),  # Korean, Hungarian: one day
+        ("24/10/29 15:50:46", "24/11/02 15:51:46", "2024-10-29"),
+        ("24-10-31 15:50", "24-11-02 15:51", "2024-10-31"),
+        ("13/03/24, 10:15", "14/03/24, 10:16", "2024-03-13"),  # no other place of the year
+        ("10/3/24, 10:15", "11/3/24, 10:16", "2024-03-10"),
+    ],
+)
+def test_a_year_of_two_digits_is_found_in_its_place(
+    tmp_path: Path, first: str, second: str, day: str
+) -> None:
+    file = tmp_path / "WhatsApp Chat with Ivo.txt"
+    file.write_text(f"{first} - Ivo: one\n{second} - Wren: two\n", encoding="utf-8")
+    with spector.open(":memory:", embedder=FakeEmbedder(), timezone="UTC") as memory:
+        import_files(memory, file, assume_utc=True)
+        begins = [each.event_time.date().isoformat() for each in memory.records()]
+    assert begins[0] == day
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

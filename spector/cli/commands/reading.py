@@ -36,15 +36,13 @@ from spector.messages import counted
 
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
-_DEFAULT_K = 5
-
 
 def add_recall(commands: Any) -> None:
     parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
     add_path(parser)
     parser.add_argument(
         "-k", type=positive_int, metavar="N",
-        help="most hits (default: 5, or 10 for an order of events or a summary)",
+        help="most hits (default: 10, or 20 for an order of events or a summary)",
     )  # fmt: skip
     _add_question(parser)
     parser.add_argument(
@@ -129,11 +127,8 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_store(args, "rw" if args.learn else "r") as memory:
-        from spector.recall import default_k, topic_in
-
-        k = args.k or default_k(topic_in(cue, ""), _DEFAULT_K)
-        hits = memory.recall(cue, k=k, selective=args.selective, **question)
-    console.document({"cue": cue, "k": k, "hits": list(hits),
+        hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
+    console.document({"cue": cue, "k": args.k, "hits": list(hits),
                       "standing": list(hits.standing), "stats": hits.stats,
                       "abstained": hits.abstained, "reason": hits.reason,
                       "notes": hits.notes})  # fmt: skip
@@ -308,7 +303,8 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
     console.document(stats)
     if console.as_json:
         return 0
-    shown = {name: stats[name] for name in ("path", "records", "model", "dim") if name in stats}
+    names = ("path", "records", "derived", "users", "facts", "nights", "model", "dim")
+    shown = {name: stats[name] for name in names if name in stats}
     if "kernel" in stats:
         shown["kernel"] = ", ".join(f"{name} {value}" for name, value in stats["kernel"].items())
     if "bytes" in stats:

@@ -162,20 +162,25 @@ def _names_with_colons(turns: list[Turn]) -> dict[str, str]:
 def _has_short_years_first(turns: list[Turn]) -> bool:
     """Whether dates are of year, month and day, with two digits for the year.
 
-    The place is that of the year in which more dates are days of a chat, then the one that changes
-    less often, then the one that is not in the future; the last place if nothing tells.
+    All are days then; the other place of the year gives fewer days of a chat, or time runs
+    backwards more often, or the year changes more often, or is one that is yet to come.
     """
-    dates = {turn.date for turn in turns}
-    if any(max(date) >= 100 for date in dates):
+    dates = [turn.date for turn in turns]
+    if any(max(date) >= 100 for date in dates) or not all(_is_day(*date) for date in dates):
         return False
-    this_year = from_ms(SystemClock().now_ms()).year
+    this_year = from_ms(SystemClock().now_ms()).year - _CENTURY
+    steps = [_steps_back([tuple(date[at] for at in order) for date in dates])
+             for order in ((0, 1, 2), (2, 1, 0), (2, 0, 1))]  # fmt: skip
     first, last = (
-        (-sum(_is_day(date[place], *rest) for date in dates for rest in [ends(date)]),
-         len({date[place] for date in dates}),
-         any(date[place] + _CENTURY > this_year for date in dates))
-        for place, ends in ((0, lambda date: date[1:]), (2, lambda date: sorted(date[:2])))
-    )  # fmt: skip
-    return first < last
+        (more, len({date[at] for date in dates}), any(date[at] > this_year for date in dates))
+        for at, more in ((0, steps[0]), (2, min(steps[1:])))
+    )
+    return first < last or not all(_is_day(date[2], *sorted(date[:2])) for date in dates)
+
+
+def _steps_back(keys: list[tuple[int, ...]]) -> int:
+    """How often time runs backwards."""
+    return sum(a > b for a, b in itertools.pairwise(keys))
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
@@ -196,7 +201,7 @@ def _order(turns: list[Turn]) -> tuple[bool, bool]:
     steps = []
     for is_first in (True, False):
         keys = [_key(turn, is_first) for turn in turns]
-        steps.append(sum(a > b for a, b in itertools.pairwise(keys)))
+        steps.append(_steps_back(keys))
     if steps[0] != steps[1]:
         return steps[0] < steps[1], True
     return True, len({turn.date for turn in turns}) == 1 and turns[0].date[0] == turns[0].date[1]

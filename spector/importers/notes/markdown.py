@@ -36,6 +36,8 @@ _SUFFIXES: Final = frozenset((".md", ".markdown", ".mdown"))
 _HEADING: Final = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 _ANY_HEADING: Final = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)")
+#: one that ends; after a number the signs are of a percentage
+_COMMENT: Final = re.compile(r"(?<![\w%])%%(?!%).*?%%", re.DOTALL)
 _RULE: Final = re.compile(r"^\s*([-*_])(\s*\1){2,}\s*$")
 _ITEM: Final = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s+\S")
 _LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
@@ -67,6 +69,7 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     with source.open_text() as stream:
         numbered = iter(enumerate((each.rstrip() for each in stream), 1))
         matter, lines = _front_matter(numbered)
+        lines = _without_comments(lines)
         properties = properties_of(matter)
         title = _title(source, options)
         blocks = list(_blocks(lines))
@@ -123,6 +126,30 @@ def _front_matter(
     return [], _chained(taken, lines)
 
 
+def _without_comments(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Lines without what Obsidian shows no reader, %%such a comment%%; code keeps its signs."""
+    prose: list[tuple[int, str]] = []
+    fence = ""
+    for number, line in lines:
+        mark = _FENCE.match(line)
+        if mark is None and not fence:
+            prose.append((number, line))
+            continue
+        yield from _commentless(prose)
+        prose = []
+        yield number, line
+        if mark is not None:
+            fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+    yield from _commentless(prose)
+
+
+def _commentless(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), "\n".join(
+        line for _, line in lines
+    ))  # fmt: skip
+    yield from zip((number for number, _ in lines), text.split("\n"), strict=False)
+
+
 def _chained(
     first: list[tuple[int, str]], rest: Iterator[tuple[int, str]]
 ) -> Iterator[tuple[int, str]]:
@@ -154,7 +181,7 @@ def _common(
     source: SourceFile, options: Options, properties: dict[str, Any]
 ) -> Message:
     """Fields of all chunks of a note."""
-    common: Message = {"source": source.name}
+    common: Message = {"source": "/".join((*source.folders, source.name))}
     tags = [each for name in tags_in(properties) if (each := label(name)) is not None]
     if tags:
         common["tags"] = tags[:_MOST_TAGS]

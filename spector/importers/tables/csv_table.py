@@ -11,6 +11,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any, Final, TextIO
 
 from spector.errors import ImportFormatError
@@ -44,6 +45,10 @@ _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 _DELIMITERS: Final = ",;\t|"
 #: "sep=;", as the first line of a table may say it
 _SEPARATOR: Final = re.compile(r'\s*"?sep=([,;|\t])"?\s*$', re.IGNORECASE)
+#: Notion adds the number of a database to the name of its table
+_NUMBERED: Final = re.compile(r" [0-9a-f]{32}$")
+#: in place of a column
+_ALL: Final = -1
 #: characters of a cell at most; the parser's own limit is that of short notes
 _MOST_CHARS: Final = 1 << 30
 
@@ -141,6 +146,11 @@ def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
         at = next((plain.index(each) for each in known if each in plain), None)
         if at is not None and at not in columns.values():
             columns[field] = at
+    if "text" not in columns and _NUMBERED.search(PurePosixPath(source.name).stem):
+        # the pages of a database of Notion: what a row says is all of its cells
+        return {"text": _ALL, **{
+            name: at for name, at in columns.items() if name == "event_time"
+        }}  # fmt: skip
     if "text" not in columns:
         shown = ", ".join(each[:30] for each in names[:8]) or "none"
         raise source.error(
@@ -158,8 +168,11 @@ def _row(
             place, f"has {len(cells)} cells, and there are {len(names)} columns",
             hint="quote cells that contain the separator",
         )
-    given = {field: cells[at].strip() for field, at in columns.items()}
-    text = cells[columns["text"]]
+    given = {field: cells[at].strip() for field, at in columns.items() if at != _ALL}
+    text = cells[columns["text"]] if columns["text"] != _ALL else "\n".join(
+        f"{name.strip()}: {cell.strip()}" for name, cell in zip(names, cells, strict=True)
+        if name.strip() and cell.strip()
+    )  # fmt: skip
     if not text.strip():
         return LeftOut("no text", place)
     message: Message = {"text": text, "source": given.get("source") or source.name}

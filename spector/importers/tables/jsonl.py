@@ -193,6 +193,9 @@ def _shared(
     session = next((found for name in _IDS if (found := label(entry.get(name)))), None)
     if session is not None:
         shared["session_id"] = session
+    elif place != "document":  # one of several in the file, each a conversation of its own
+        shared["session_id"] = f"{source.name} {place}"
+        shared["conversation"] = "/".join((*source.folders, source.name))
     for name in ("user_id", "agent_id"):
         if (found := label(entry.get(name))) is not None:
             shared[name] = found
@@ -246,8 +249,8 @@ def entry_of(
         message["source"] = source.name
     own_id = entry.get("id") if "recorded_at" not in entry else None
     return Found(
-        message, place, str(own_id) if isinstance(own_id, (str, int)) else "", borrowed=borrowed,
-        written=written,
+        message, place, str(own_id) if isinstance(own_id, (str, int)) else "",
+        conversation=shared.get("conversation", ""), borrowed=borrowed, written=written,
     )
 
 

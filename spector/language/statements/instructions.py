@@ -249,8 +249,8 @@ def find_instruction(text: str, folded: str | None = None) -> Instruction | None
     ..."), by a condition anywhere ("... when I ask about X", "X sorduğumda ..."), or as a short
     text about the form of answers ("No emojis please"). What a text quotes, stories ("never been
     there", "she laughs when I mention him"), facts ("from now on Anna is my manager"), tasks and
-    questions are not instructions. ``whole`` is False if the text is not about answering, has other sentences, or
-    asks to keep something in mind; such a text is also an ordinary memory.
+    questions are not instructions. ``whole`` is False if the text is not about answering, has other
+    sentences, or asks to keep something in mind; such a text is also an ordinary memory.
     """
     folded = plain(text) if folded is None else folded
     first = _SENTENCE.match(folded)

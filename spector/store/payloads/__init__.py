@@ -28,6 +28,7 @@ from spector.store.payloads.moments import moment_of, one_moment
 from spector.store.payloads.rows import (
     DETAIL_TABLES,
     Connection,
+    count_named,
     count_of,
     damaged_row,
     delete_owned,
@@ -90,6 +91,7 @@ __all__ = [
     "attachment_of",
     "checked_json",
     "compact_json",
+    "count_named",
     "count_of",
     "damaged_row",
     "decode",

@@ -20,6 +20,7 @@ from spector.store.payloads.tables import PayloadTable
 __all__ = [
     "DETAIL_TABLES",
     "Connection",
+    "count_named",
     "count_of",
     "damaged_row",
     "delete_owned",
@@ -259,6 +260,14 @@ def mentioning_after(db: sqlite3.Connection, after_id: int, limit: int) -> list[
         (after_id, limit),
     )
     return [each for (each,) in found]
+
+
+def count_named(db: sqlite3.Connection) -> int:
+    """How many names there are of entities, and of what facts that hold are about, by user."""
+    return int(db.execute(
+        "SELECT count(*) FROM (SELECT scope, folded FROM name WHERE sort = 'entity'"
+        " UNION SELECT scope, subject FROM fact WHERE holds = 1)"
+    ).fetchone()[0])  # fmt: skip
 
 
 def edge_counts(db: sqlite3.Connection) -> tuple[int, dict[str, int]]:

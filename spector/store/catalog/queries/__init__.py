@@ -6,6 +6,7 @@ from spector.store.catalog.queries.counts import (
     count_by_tier,
     count_by_user,
     count_by_ways,
+    count_users,
     outermost_users,
     strengths_of,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "count_by_tier",
     "count_by_user",
     "count_by_ways",
+    "count_users",
     "ended_among",
     "has_ended",
     "has_windows",

@@ -11,7 +11,7 @@ from spector.store.catalog.schema import DERIVED_SQL
 from spector.store.catalog.ways import Way, count_led
 
 __all__ = [
-    "count_by_tier", "count_by_user", "count_by_ways", "outermost_users",
+    "count_by_tier", "count_by_user", "count_by_ways", "count_users", "outermost_users",
     "strengths_of",
 ]
 
@@ -63,6 +63,13 @@ def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
             f"SELECT user_id, sum(NOT {DERIVED_SQL}), min(event_ms), max(event_ms) FROM record"
             f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id", now,
         ).fetchall()
+
+
+def count_users(catalog: Catalog) -> int:
+    """How many users have memories."""
+    with catalog.reading() as db:
+        [[count]] = db.execute("SELECT count(DISTINCT user_id) FROM record")
+        return int(count)
 
 
 def outermost_users(catalog: Catalog) -> set[object]:
