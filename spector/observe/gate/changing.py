@@ -14,7 +14,6 @@ from spector.language.observing import is_hedged, tells_of_change
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import veto
-from spector.observe.gate.vetoes import veto
 
 __all__ = ["changes_perhaps"]
 
