@@ -36,6 +36,7 @@ from spector.observe.jobs import Analysis, Unit
 from spector.observe.messages import Message
 from spector.observe.models import FormedByModel, Models
 from spector.observe.resolving import (
+    MACHINES,
     after_turn,
     moved_back,
     resolved,
@@ -50,7 +51,7 @@ from spector.process import elsewhere
 from spector.providers import FactExtractor
 from spector.records import Reference
 
-__all__ = ["MACHINES", "Analyst"]
+__all__ = ["Analyst"]
 
 #: whose wish to have something remembered counts
 _OF_ORDERS: Final = frozenset(("user_message", "system"))
@@ -62,8 +63,6 @@ _CATEGORIES: Final = {
 _THIN: Final = frozenset(("small_talk", "request", "thin", "fragment"))
 #: characters of a message that are read; what stands behind them is kept as it is
 _MOST_READ: Final = 65_536
-#: origins that say nothing of themselves that matters
-MACHINES: Final = frozenset(("assistant_message", "system", "tool"))
 #: filters that stop texts that name no one to the next message
 _SILENT: Final = frozenset(("system_content", "prompt_injection", "code", "echo", "unwanted"))
 

@@ -14,10 +14,7 @@ from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, edge_row, encode
 from spector.knowledge.reading import plan_reading
-from spector.language.observing import worth_keeping
-from spector.language.worth import Wording, without_repeats
 from spector.layout import Flag
-from spector.observe.analysis import MACHINES
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
 from spector.observe.importance import Rater
 from spector.observe.jobs import Done, Job, SessionMemory
@@ -29,6 +26,7 @@ from spector.observe.relating import (
     related,
     sharing,
 )
+from spector.observe.resolving import is_retold
 from spector.records import (
     Edge,
     Importance,
@@ -93,7 +91,7 @@ class Committer:
             unit.incoming = replace(unit.incoming, event_ms=now_ms)
         candidates = self._candidates(job)
         decision, importance = self._decide(job, candidates)
-        if _is_retold(job, candidates):
+        if not job.is_forced and is_retold(job.unit.incoming, candidates):
             decision = Decision(action="skip", rule="echo", reason="echo")
         done = Done(ObservedUnit(
             text=job.unit.text, said=job.unit.said, action=decision.action,
@@ -360,19 +358,6 @@ def _growing(factor: float, most: float) -> Any:
         return True
 
     return change
-
-
-def _is_retold(job: Job, candidates: Sequence[Candidate]) -> bool:
-    """Whether an agent or a tool says nothing but what users have said."""
-    new = job.unit.incoming
-    if new.data_source not in MACHINES or job.is_forced or job.analysis.quarantined:
-        return False
-    known = [
-        Wording(each.said, each.record.event_ms) for each in candidates
-        if each.data_source == "user_message" and not each.is_knowledge
-    ]
-    rest = without_repeats(new.said, known)
-    return rest != new.said and worth_keeping(rest, is_own=False).verdict == "empty"
 
 
 def _moment(ms: int | None) -> Any:

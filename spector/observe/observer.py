@@ -13,8 +13,7 @@ from spector.config import Config
 from spector.errors import LLMError
 from spector.knowledge import Changes, KnowledgeReader, plan_mentions
 from spector.language.formation import Referents
-from spector.language.observing import consent_of
-from spector.observe.analysis import MACHINES, Analyst
+from spector.observe.analysis import Analyst
 from spector.observe.committing import (
     Committer,
     UpdateNeeded,
@@ -28,7 +27,7 @@ from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit, facts
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.relating import causal_edges, followed, gate_edge
-from spector.observe.resolving import days_named, speaker_key
+from spector.observe.resolving import heard, speaker_key
 from spector.records import MemoryRecord, ObservedUnit, ObserveResult
 from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
 
@@ -136,29 +135,27 @@ class Observer:
                 before = session.referents or Referents()
             who = (talk, speaker_key(message))
             earlier, words = self._said_before(last.get(who), session, who[1])
-            is_off, off_record = _off_record(
-                message, None if session is None else silent.get(key, session.off_record)
+            told = heard(
+                message, session,
+                None if session is None else silent.get(key, session.off_record), now_ms,
+                self._config.observe,
             )
-            rest, stopped = message, None
-            if is_off and not options.force:
-                entry_id, stopped = f"entry-{next(_entries)}", "unwanted"
-            else:
-                entry_id = self._sense(message, session, options)
-                rest = message if session is None else self._news(message, session, now_ms)
-                stopped = None if any(map(str.isalnum, rest.text)) or rest is message else "echo"
+            if options.force:
+                told = told._replace(news=message, stopped=None)
+            entry_id = self._sense(message, session, options, keeps=told.stopped != "unwanted")
             analysis = self._analyst.read(
-                message if options.force else rest, now_ms, referents=known.get(talk, before),
-                stopped=stopped, force=options.force, single_valued=single, before=words,
+                told.news, now_ms, referents=known.get(talk, before), stopped=told.stopped,
+                force=options.force, single_valued=single, before=words,
             )
-            if rest is not message and not options.force and (analysis.filter or analysis.doubt):
+            if told.news is not message and (analysis.filter or analysis.doubt):
                 analysis.filter, analysis.doubt, analysis.units = "echo", "", []
                 analysis.unnamed.clear()
-            analysis.off_record = off_record
+            analysis.off_record = told.off_record
             known[talk] = analysis.referents
             if session is None:
                 known[talk] = replace(analysis.referents, turns=())
             else:
-                silent[key] = off_record
+                silent[key] = told.off_record
             out.append(Work(analysis, entry_id, session))
             if analysis.turn_before[0] == "corrects":
                 out[-1].corrected = earlier
@@ -166,16 +163,6 @@ class Observer:
                 last[who] = out[-1]
         self._analyst.name([each.analysis for each in out])
         return out
-
-    def _news(self, message: Message, session: SessionMemory, now_ms: int) -> Message:
-        """A message without what its session has quoted."""
-        loosely = message.data_source in MACHINES
-        rest = session.rest_of(message.text, loosely=loosely)
-        if rest == message.text:
-            return message
-        dates = days_named(message, now_ms, self._config.observe)
-        rest = session.rest_of(message.text, dates, loosely=loosely)
-        return message if rest == message.text else replace(message, text=rest)
 
     def _said_before(
         self, work: Work | None, session: SessionMemory | None, speaker: str
@@ -192,9 +179,9 @@ class Observer:
         return record.id, (_words_of(record.turn_before, said), said)
 
     def _sense(
-        self, message: Message, session: SessionMemory | None, options: Options
+        self, message: Message, session: SessionMemory | None, options: Options, *, keeps: bool
     ) -> str:
-        if session is None or options.dry_run:
+        if session is None or options.dry_run or not keeps:
             return f"entry-{next(_entries)}"
         entry = session.sensory.ingest(
             message.text, source=message.role or "user", modality=options.modality
@@ -436,21 +423,6 @@ def _corrected(work: Work) -> int | None:
         return work.corrected
     records = [each.unit.record for each in work.corrected.done]
     return records[-1].id if records and records[-1] is not None else None
-
-
-def _off_record(message: Message, before: str | None) -> tuple[bool, str | None]:
-    """Whether a message is not to be kept, and what its session knows of that afterwards.
-
-    What a user does not want to be kept is not kept of the agent's answer either.
-    """
-    if message.data_source != "user_message":
-        return before is not None, before
-    consent = consent_of(message.text)
-    if consent == "again":
-        return False, None
-    if consent == "no more" or (before == "session"):
-        return True, "session"
-    return consent == "no", "answer" if consent == "no" else None
 
 
 def _attached(job: Job, old: MemoryRecord) -> dict[str, Any]:

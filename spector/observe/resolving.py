@@ -1,4 +1,4 @@
-"""Texts as they are read: without their questions, with names in place of pronouns.
+"""Texts as they are read: without their questions and echoes, with names in place of pronouns.
 
 Nothing of this is kept; places of what was found are given for the text as it was said.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from spector.config import ObserveConfig
 from spector.knowledge.reading import Reading, ToName
@@ -15,16 +15,29 @@ from spector.language.cues import need_gate
 from spector.language.entities import Whole
 from spector.language.formation import Referents, form, in_place_of
 from spector.language.frames import Statement
-from spector.language.observing import is_answer, is_correction, parts_of, question_in
+from spector.language.observing import (
+    consent_of,
+    is_answer,
+    is_correction,
+    parts_of,
+    question_in,
+    worth_keeping,
+)
 from spector.language.statements import USERS
 from spector.language.tables import in_languages
 from spector.language.words import plain
+from spector.language.worth import Wording, without_repeats
+from spector.observe.gate import Candidate, Incoming
+from spector.observe.jobs import SessionMemory
 from spector.observe.messages import Message
 from spector.records import Note, Reference
 
 __all__ = [
+    "MACHINES",
+    "Heard",
     "after_turn",
-    "days_named",
+    "heard",
+    "is_retold",
     "moved_back",
     "resolved",
     "says_who",
@@ -39,6 +52,8 @@ __all__ = [
 _SPOKEN: Final = frozenset(("user_message", "assistant_message"))
 #: characters of what is corrected that are kept with it
 _MOST_CHARS: Final = 300
+#: origins that say nothing of themselves that matters
+MACHINES: Final = frozenset(("assistant_message", "system", "tool"))
 #: predicates of a sentence that says who or what something is
 _IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
 #: forms that say the same of a name by its role: "X is the N of Y", "the N of Y is X"
@@ -58,7 +73,7 @@ def to_name(
     return ToName(text, message.role, speaker, whole)
 
 
-def days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:
+def _days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:
     """The days that a message names, as notes have them."""
     formed = in_languages(config.language, lambda: form(
         message.text, referents=Referents(), now_ms=event_ms, timezone=message.zone,
@@ -176,3 +191,70 @@ def shortened(text: str, most: int) -> str:
         return text
     head = text[: most + 1].rsplit(maxsplit=1)[0]
     return head if len(head) <= most else text[:most]
+
+
+class Heard(NamedTuple):
+    """A message as its session hears it.
+
+    Attributes:
+        news: what it says beside what the session has quoted.
+        stopped: ``unwanted`` or ``echo``, where nothing of it is kept.
+        off_record: what the session knows afterwards of the wish not to be remembered.
+    """
+
+    news: Message
+    stopped: str | None
+    off_record: str | None
+
+
+def heard(
+    message: Message, session: SessionMemory | None, off_record: str | None, now_ms: int,
+    config: ObserveConfig,
+) -> Heard:
+    """What of a message may be kept, before it is read."""
+    is_off, off_record = _off_record_after(message, off_record)
+    if is_off:
+        return Heard(message, "unwanted", off_record)
+    news = message if session is None else _news_beside(message, session, now_ms, config)
+    is_echo = news is not message and not any(map(str.isalnum, news.text))
+    return Heard(news, "echo" if is_echo else None, off_record)
+
+
+def is_retold(new: Incoming, candidates: Sequence[Candidate]) -> bool:
+    """Whether an agent or a tool says nothing but what users have said."""
+    if new.data_source not in MACHINES:
+        return False
+    known = [
+        Wording(each.said, each.record.event_ms) for each in candidates
+        if each.data_source == "user_message" and not each.is_knowledge
+    ]
+    rest = without_repeats(new.said, known)
+    return rest != new.said and worth_keeping(rest, is_own=False).verdict == "empty"
+
+
+def _off_record_after(message: Message, before: str | None) -> tuple[bool, str | None]:
+    """Whether a message is not to be kept, and what its session knows of that afterwards.
+
+    What a user does not want to be kept is not kept of the agent's answer either.
+    """
+    if message.data_source != "user_message":
+        return before is not None, before
+    consent = consent_of(message.text)
+    if consent == "again":
+        return False, None
+    if consent == "no more" or before == "session":
+        return True, "session"
+    return consent == "no", "answer" if consent == "no" else None
+
+
+def _news_beside(
+    message: Message, session: SessionMemory, now_ms: int, config: ObserveConfig
+) -> Message:
+    """A message without what its session has quoted."""
+    loosely = message.data_source in MACHINES
+    rest = session.rest_of(message.text, loosely=loosely)
+    if rest == message.text:
+        return message
+    dates = _days_named(message, now_ms, config)
+    rest = session.rest_of(message.text, dates, loosely=loosely)
+    return message if rest == message.text else replace(message, text=rest)

@@ -10,10 +10,10 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
+from importlib import import_module
 from typing import Final
 
 from spector.language.words import compose, tokens
-from spector.language.worth import Wording, without, without_repeats
 from spector.records import MemoryRecord
 
 __all__ = ["Echoes"]
@@ -82,11 +82,14 @@ class Echoes:
         """
         if not self._known or self._holds(_key(text), dates):
             return "" if self._known else text
+        worth = import_module("spector.language.worth")  # reads language: not before it is needed
         with self._lock:
             said = list(self._said.values()) if loosely else []
-        rest = without(_without_quotes(text), lambda each: self._holds(_key(each), dates), _PART)
+        rest: str = worth.without(
+            _without_quotes(text), lambda each: self._holds(_key(each), dates), _PART
+        )
         if said and any(map(str.isalnum, rest)):
-            rest = without_repeats(rest, [Wording(each, 0) for each in said])
+            rest = worth.without_repeats(rest, [worth.Wording(each, 0) for each in said])
         return rest
 
     def erase(self, ids: Collection[int]) -> int:

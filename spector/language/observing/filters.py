@@ -34,7 +34,7 @@ _ASKED: Final = 5
 _STATED, _STATED_WORDS = 2, 3
 #: words from which on less is worth a doubt
 _LEAST_SAID: Final = 2
-_SOMEBODY: Final = re.compile(r"(?:he|she|they|we|i)(?:'\w+)? \w+")
+_PERSON: Final = re.compile(r"(?:he|she|they|we|i)(?:'\w+)? \w+")
 #: classes that state something without a content word: "I'll give it a try"
 _CLASSES: Final = ("decision", "plan", "rule")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -46,6 +46,8 @@ _NAME: Final = re.compile(r"(?<=[\w,;:)\"'(] )[\"'(]?([^\W\d_a-z][\w'’-]+)")
 _OWN: Final = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|im|ive|we|we're|we've|we'd|we'll|my|mine|our|ours|myself)\b"
 )
+#: who has something told or shown to him asks for what is known
+_TO_ME: Final = re.compile(r"\b(?:me|us)\b")
 _DATIVE_TR: Final = re.compile(r"\b(?:bana|beni|bize|bizi)\b")
 #: orders in languages without a table: an imperative with the speaker in the dative, or "please"
 _ABROAD: Final = re.compile(
@@ -137,7 +139,7 @@ def _of_part(part: Part, rules: Rules, *, is_own: bool) -> Worth:
     if part.kind == "orders":
         if owned and content >= (_STATED if valued else _DETAILED):
             return Worth("keep")
-        if owned or valued or content >= _DETAILED:
+        if valued or content >= _DETAILED or (owned and not _TO_ME.search(part.folded)):
             return Worth("doubtful", "request")
         return Worth("empty", "request")
     least = _ASKED if part.folded.endswith("?") else _DETAILED
@@ -179,9 +181,9 @@ def _of_statement(part: Part, rules: Rules, *, is_own: bool) -> Worth:
 
 
 def _is_told(said: str) -> bool:
-    """Whether few words tell of somebody: "She said yes", and one word of Turkish."""
+    """Whether few words tell of a person: "She said yes", and one word of Turkish."""
     if " " in said.strip():
-        return _SOMEBODY.match(said) is not None
+        return _PERSON.match(said) is not None
     return any(each.search(said) for each in patterns_of_all("first_person"))
 
 

@@ -62,7 +62,7 @@ _JOINERS: Final = re.compile(r"(?<=\w)[-_.+/]{1,8}(?=\w)")
 def is_injection(text: str) -> bool:
     """True if a text commands the agent to drop its rules, takes a role or asks for its prompt.
 
-    Who takes back what he himself has said corrects, and attacks nobody: that clause is not tried.
+    To take back what one has said oneself is a correction: that clause is not tried.
     """
     screen = _screen()
     return any(

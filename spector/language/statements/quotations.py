@@ -78,7 +78,7 @@ class Quotation:
     """A part of a text that is not its speaker's own words, ``text[start:end]``.
 
     Attributes:
-        kind: ``code`` (also logs and data), or ``words`` of somebody.
+        kind: ``code`` (also logs and data), or ``words`` of others.
     """
 
     start: int
@@ -149,7 +149,7 @@ def _until(text: str, start: int) -> int:
 
 
 def _is_speech(text: str, marked: re.Match[str]) -> bool:
-    """Whether quotation marks hold words of somebody, and not a name or the whole text."""
+    """Whether quotation marks hold words of others, and not a name or the whole text."""
     inner = next(each for each in marked.groups() if each is not None)
     if len(inner.split()) < _LEAST_WORDS:
         return False
