@@ -27,3 +27,4 @@ class MemoryText(NamedTuple):
     source: str | None = None
     aliases: tuple[str, ...] = ()
     has_no_text: bool = False
+    user_id: str | None = None
