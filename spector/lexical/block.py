@@ -46,7 +46,7 @@ __all__ = [
 
 LEX_MAGIC: Final = b"SLEX"
 LEXICAL_HEADER_BYTES: Final = 128
-_VERSION: Final = 2
+_VERSION: Final = 3
 _ALIGN: Final = 64
 #: postings and columns at most, so that no size can overflow
 _MOST: Final = 2**31
@@ -67,8 +67,8 @@ LEXICAL_DTYPE: Final = np.dtype(
 
 #: columns of a row that are saved; see `spector.lexical.columns`
 COLUMNS: Final = (
-    ("id", "<i8"), ("event_ms", "<i8"), ("session", "<u8"), ("seal", "<i8"), ("field", "<i4"),
-    ("content", "<u2"), ("size", "<u2"), ("marks", "u1"), ("chained", "?"),
+    ("id", "<i8"), ("event_ms", "<i8"), ("session", "<u8"), ("user", "<u8"), ("seal", "<i8"),
+    ("field", "<i4"), ("content", "<u2"), ("size", "<u2"), ("marks", "u1"), ("chained", "?"),
 )  # fmt: skip
 
 #: the sections in the order of `BlockLayout`
@@ -113,6 +113,7 @@ class BlockLayout(NamedTuple):
     id: int
     event_ms: int
     session: int
+    user: int
     seal: int
     field: int
     content: int

@@ -17,7 +17,8 @@ from spector.language.words import field_terms, term_hash
 __all__ = ["Columns", "FieldTable"]
 
 _DTYPES: Final[dict[str, Any]] = {
-    "id": np.int64, "event_ms": np.int64, "session": np.uint64, "segment": np.int32,
+    "id": np.int64, "event_ms": np.int64, "session": np.uint64, "user": np.uint64,
+    "segment": np.int32,
     "slot": np.int32, "seal": np.int64, "content": np.uint16, "size": np.uint16,
     "code": np.uint8, "field": np.int32, "marks": np.uint8, "alive": np.bool_,
     "chained": np.bool_, "before": np.int32, "after": np.int32,
@@ -95,7 +96,7 @@ class FieldTable:
         self.places: list[tuple[int, int, bool]] = []
         self._names: list[str] = []
         self._speakers: dict[str, int] = {}
-        self._codes = np.zeros(0, np.int64)
+        self._columns = np.zeros((0, 2), np.int64)
         #: hash of a term -> the pairs that have it
         self._having: dict[int, list[int]] = {}
 
@@ -153,7 +154,15 @@ class FieldTable:
 
     def speaker_codes(self) -> NDArray[np.int64]:
         """(pairs,) code of each pair's speaker."""
-        codes = self._codes
-        if len(codes) != len(self.places):
-            codes = self._codes = np.array([code for code, *_ in self.places], np.int64)
-        return codes
+        return self._of_pairs()[:, 0]
+
+    def turkish(self) -> NDArray[np.bool_]:
+        """(pairs,) bool: pairs of Turkish texts."""
+        return self._of_pairs()[:, 1] > 0
+
+    def _of_pairs(self) -> NDArray[np.int64]:
+        columns = self._columns
+        if len(columns) != len(self.places):
+            found = [(code, turkish) for code, _, turkish in self.places]
+            columns = self._columns = np.array(found, np.int64).reshape(-1, 2)
+        return columns

@@ -19,7 +19,7 @@ the work is proportional to the change, and scores depend on the store's state, 
 **Views** are immutable and remain valid while the index changes; ``follow`` serves one caller at a
 time. For a moment older than the last one the index steps back.
 
-**Memory**: about 70 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones
+**Memory**: about 80 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones
 and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
 """
 
@@ -44,7 +44,7 @@ from spector.lexical.encoding import encode_texts
 from spector.lexical.ids import IdMap
 from spector.lexical.image import ExtentImage, IndexImage
 from spector.lexical.postings import Stack
-from spector.lexical.sessions import Chains, session_hashes
+from spector.lexical.sessions import Chains, label_hashes
 from spector.lexical.source import Extent, SlotEntry, TextSource, slot_ranges
 from spector.lexical.view import WordView
 
@@ -343,7 +343,8 @@ class WordIndex:
         first = columns.append({
             "id": np.array([t.id for t in batch], np.int64),
             "event_ms": np.array([t.event_ms for t in batch], np.int64),
-            "session": session_hashes([t.session_id for t in batch], self._key),
+            "session": label_hashes([t.session_id for t in batch], self._key),
+            "user": label_hashes([t.user_id for t in batch], self._key),
             "segment": np.array([t.segment_id for t in batch], np.int32),
             "slot": np.array([t.slot for t in batch], np.int32),
             "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spector.language.words import term_hash
 from spector.lexical.columns import Columns
 
-__all__ = ["Chains", "session_hashes"]
+__all__ = ["Chains", "label_hashes"]
 
 #: above so many new rows of known sessions, whole chains are linked anew
 _ONE_BY_ONE = 64
@@ -22,8 +22,8 @@ _ONE_BY_ONE = 64
 _RECENT = 4096
 
 
-def session_hashes(names: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
-    """(n,) keyed hashes of sessions; 0 where a memory has none."""
+def label_hashes(names: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
+    """(n,) keyed hashes of sessions or users; 0 where a memory has none."""
     known = {n: term_hash(n, key) or 1 if n else 0 for n in set(names)}
     return np.array([known[name] for name in names], np.uint64)
 

@@ -16,12 +16,16 @@ from spector.language.words import Term, term_hash
 from spector.lexical.aliases import HAS_ALIAS
 from spector.lexical.columns import FieldTable
 from spector.lexical.postings import Stack
+from spector.lexical.sessions import label_hashes
 
 __all__ = ["K1", "B", "Lookup", "WordView", "idf"]
 
 #: BM25 of the ranking (bench/log, "Ranking research"): saturation of repeats, and weight of length
 K1: Final = 0.6
 B: Final = 0.75
+
+#: users whose part of a view is kept
+_USERS: Final = 16
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -74,6 +78,9 @@ class WordView:
         self._turkish = turkish
         self._kernel = kernel
         self._marked: dict[int, Rows] = {}
+        self._users: dict[str, WordView] = {}
+        #: the user whose memories these are alone; None for everybody's
+        self.user: str | None = None
         #: rows that are memories
         self.n_rows = alive
         #: mean of ``sizes`` over all memories; 1 for none
@@ -86,6 +93,31 @@ class WordView:
     def alive(self) -> NDArray[np.bool_]:
         """(rows,) bool: whether the row is a memory."""
         return self._columns["alive"]
+
+    def within(self, user_id: str | None) -> WordView:
+        """The memories of one user, as if there were no others; all of them for None."""
+        if user_id is None or user_id == self.user:
+            return self
+        found = self._users.get(user_id)
+        if found is None:
+            mine = label_hashes([user_id], self._key)[0]
+            alive = self.alive & (self._columns["user"] == mine)
+            count = int(np.count_nonzero(alive))
+            if len(self._users) >= _USERS:
+                self._users.clear()
+            found = self if count == self.n_rows else self._part(user_id, alive, count)
+            self._users[user_id] = found
+        return found
+
+    def _part(self, user_id: str, alive: NDArray[np.bool_], count: int) -> WordView:
+        columns = self._columns
+        turkish = bool(self._fields.turkish()[columns["field"][alive]].any())
+        part = WordView(
+            self._kernel, self._stack, {**columns, "alive": alive}, self._fields, self._key,
+            self._order, count, int(columns["size"][alive].sum(dtype=np.int64)), turkish,
+        )
+        part.user, part._table = user_id, self._table
+        return part
 
     @property
     def nbytes(self) -> int:
@@ -308,10 +340,6 @@ class WordView:
         """(n,) event times, milliseconds since 1970 UTC."""
         return self._of("event_ms", rows)
 
-    def sessions(self, rows: Rows) -> NDArray[np.uint64]:
-        """(n,) u64 hash of each row's session; 0 for none."""
-        return np.where(rows < 0, np.uint64(0), self._columns["session"][rows])
-
     def ids(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) ids of rows; -1 for -1."""
         return np.where(rows < 0, -1, self._columns["id"][rows]) if len(self) else np.full(
@@ -335,8 +363,16 @@ class WordView:
         return np.where(there, found, -1)
 
     def speakers(self) -> list[str]:
-        """Names of all speakers, in the order of their codes; "" for none."""
-        return self._fields.speakers()
+        """Names of all speakers, in the order of their codes; "" for none, or of another user."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> list[str]:
+        names = self._fields.speakers()
+        if self.user is None:
+            return names
+        mine = np.bincount(self.speaker_codes(np.flatnonzero(self.alive)), minlength=len(names))
+        return [name if there else "" for name, there in zip(names, mine.tolist(), strict=True)]
 
     def speaker_codes(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) position in ``speakers()`` of each row's speaker; -1 for -1."""

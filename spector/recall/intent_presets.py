@@ -135,12 +135,14 @@ def only_preferred(request: RecallRequest) -> RecallRequest | None:
     return replace(request, category_mask=sum(1 << int(code) for code in codes))
 
 
-def in_order_of(intent: Intent, hits: HitList, first: HitList) -> HitList:
-    """The hits, those that are first in the order that an intent is read in; their scores stay."""
-    key = _newest if PARAMS[intent].sort == "newest" else _most_useful
-    mine = {hit.id for hit in first}
-    head = sorted([hit for hit in hits if hit.id in mine], key=key)
-    return hits._holding([*head, *(hit for hit in hits if hit.id not in mine)])
+def in_order_of(intent: Intent | None, hits: HitList, first: HitList, k: int) -> HitList:
+    """The best k, those that are first in the order that an intent is read in; scores stay."""
+    if intent is not None and sorted_hits(intent):
+        key = _newest if PARAMS[intent].sort == "newest" else _most_useful
+        mine = {hit.id for hit in first}
+        head = sorted([hit for hit in hits if hit.id in mine], key=key)
+        hits = hits._holding([*head, *(hit for hit in hits if hit.id not in mine)])
+    return hits if len(hits) <= k else hits._holding(hits[:k])
 
 
 def _newest(hit: Hit) -> tuple[int, int]:

@@ -6,11 +6,44 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spector.language.cues import split_cue
+from spector.providers import Embedder, embedded
+from spector.recall.reading import read_cue
 from spector.records import Explanation, Hit, HitList
-from spector.search import POOL
+from spector.search import POOL, Searcher
 from spector.search.selection import with_score
+from spector.search.view import Cue, Reading, RecallRequest
 
-__all__ = ["merge_answers"]
+__all__ = ["answer_parts", "merge_answers"]
+
+
+def answer_parts(
+    searcher: Searcher, embedder: Embedder | None, request: RecallRequest, named: str,
+    hits: HitList,
+) -> HitList:
+    """The answer to a cue, ``hits``, and to its parts; embeds only what has a part."""
+    parts = split_cue(request.cue.text or "", searcher.speakers())
+    if len(parts) == 1:
+        return hits
+    by_time = request.ranks_by_evidence and request.profile.ranking.by_time
+    now_ms = request.now_ms if by_time else None
+
+    def read(part: str) -> Reading:
+        """Of the part, but for the present, which the whole cue asks about or not."""
+        found = read_cue(part, named=named, topic=None, may_be_now=False, now_ms=now_ms)
+        return replace(found, asks_for_now=request.reading.asks_for_now)
+
+    vectors = [request.cue.vector] * len(parts)
+    if embedder is not None:
+        vectors = list(embedded(embedder, parts))
+    found = searcher.recall_all([
+        replace(request, k=max(request.k, POOL)),
+        *(
+            replace(request, cue=Cue(part, vector), reading=read(part), k=POOL)
+            for part, vector in zip(parts, vectors, strict=True)
+        ),
+    ])
+    return merge_answers(found, request.k)
 
 
 def merge_answers(lists: Sequence[HitList], k: int) -> HitList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
@@ -25,7 +25,7 @@ from spector.arguments import (
 from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.language.cues import need_gate, skip_reason, split_cue
+from spector.language.cues import need_gate, skip_reason
 from spector.layout import Flag
 from spector.process import Operations
 from spector.providers import ChatModel, Embedder, IntentClassifier, embedded, token_counter
@@ -48,7 +48,7 @@ from spector.recall.intent_presets import (
     weights_of,
     woken,
 )
-from spector.recall.merging import merge_answers
+from spector.recall.merging import answer_parts
 from spector.recall.noting import note_context, note_recall
 from spector.recall.options import (
     COMMON,
@@ -64,11 +64,10 @@ from spector.recall.options import (
 from spector.recall.reading import default_k, read_cue, topic_in
 from spector.recall.windows import lying_in
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
-from spector.search import POOL, HotTier, Listing, Searcher, hot_hit, known_from
+from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
 from spector.search.evidence import Probes
 from spector.search.view import (
     Cue,
-    Reading,
     RecallRequest,
     Selection,
     confine,
@@ -138,11 +137,7 @@ class Recaller:
         selective: Any, learn: bool, options: Any, rare: RareArguments, *, in_order: bool = True,
         **selecting: Any,
     ) -> HitList:
-        """The memories that should come to mind; see ``Memory.recall``.
-
-        Args:
-            in_order: in the order of the cue's intent, else the best first.
-        """
+        """The memories that should come to mind, those of an intent ``in_order`` of it."""
         parsed = options_of(options, rare).parsed
         text, notes = parse_cue(cue, self._config)
         zone = parsed.zone or self._config.zone
@@ -154,8 +149,7 @@ class Recaller:
         mixes = is_survey and not self._is_of_one_user(selection)
         intent = intent_in(text, parsed.intent, self._router, self._operations)
         wanted = parse_k(k, self._config, limit_of(intent, default_k(topic, 10)))
-        sorted_first = sorted_hits(intent) if in_order else 0
-        fetched = max(wanted, sorted_first)
+        fetched = max(wanted, sorted_first := sorted_hits(intent) if in_order else 0)
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := need_gate(text)).needed:
                 return HitList(abstained=True, reason=skip_reason(decision))
@@ -199,23 +193,22 @@ class Recaller:
             hits = HitList(abstained=True, reason=_SEVERAL_USERS)
         else:
             splits = parsed.compound and text is not None and topic is None
-            split = kind if splits else None
-            first = hits = self._hits_of(request, split, usual)
-            if 0 < sorted_first < request.k:
-                first = self._hits_of(replace(request, k=sorted_first), split, usual)
+            hits, first = self._hits_of(request, kind if splits else None, usual, sorted_first)
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
-        if selective and not mixes:
-            hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
-        if sorted_first and intent is not None and not mixes:
-            hits = in_order_of(intent, hits, first)
-        if len(hits) > wanted:
-            hits = hits._holding(hits[:wanted])
+        if not mixes:
+            if selective:
+                hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
+            hits = in_order_of(intent if in_order else None, hits, first, wanted)
         self._confine((*hits, *hits.standing, *hits.themes), request.selection)
-        used = [hit.id for hit in (*hits, *hits.standing)]
+        self._note((*hits, *hits.standing), request, learn=learn)
+        return hits
+
+    def _note(self, hits: Iterable[Hit], request: RecallRequest, *, learn: bool) -> None:
+        """Note that hits are used, where that is wanted, and refresh them."""
+        used = list({hit.id: None for hit in hits})
         self._refresh(used, goes_along=learn)
         if learn and used:
             self._note_use(used, request.selection.scope, associate=request.associate)
-        return hits
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""
@@ -256,11 +249,7 @@ class Recaller:
         found = builder.with_knowledge(
             found, hits, *self._known(hits, found, recall.get("knowledge"))
         )
-        used = list({hit.id: None for hit in (*found.hits, *found.standing)})
-        self._refresh(used, goes_along=learn)
-        if learn and used:
-            asked = _request_of(hits)
-            self._note_use(used, asked.selection.scope, associate=asked.associate)
+        self._note((*found.hits, *found.standing), _request_of(hits), learn=learn)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
     def _recall_for_context(self, text: str | None, k: int, given: ContextArguments) -> HitList:
@@ -338,11 +327,12 @@ class Recaller:
         return found
 
     def _hits_of(
-        self, request: RecallRequest, kind: str | None, usual: RecallRequest
-    ) -> HitList:
-        """The answer to a request; to its parts too, where a kind says how these are read.
+        self, request: RecallRequest, kind: str | None, usual: RecallRequest, first: int
+    ) -> tuple[HitList, HitList]:
+        """The answer to a request, and that of its ``first`` hits, where there are more.
 
         Args:
+            kind: how the parts of the cue are read, which are answered too; None for none.
             usual: the request without its mode, which fills up too few hits by likeness.
         """
         if request.reading.window is not None:
@@ -350,7 +340,8 @@ class Recaller:
                 request, k=min(max(request.k, _IN_WINDOW), self._config.max_k),
                 reading=replace(request.reading, window=None),
             )
-            return lying_in(self._hits_of(deep, kind, usual), request)
+            hits = lying_in(self._hits_of(deep, kind, usual, 0)[0], request)
+            return hits, hits._holding(hits[:first]) if 0 < first < len(hits) else hits
         if request.seed is not None:
             self._finder.get_within(request.seed, request.selection.scope)
         preferred = only_preferred(request)
@@ -359,32 +350,23 @@ class Recaller:
             hits = self._searcher.recall(request)
         if len(hits) < min(LEAST_HITS, request.k) and request is not usual and request.lexical:
             hits = filled_up(hits, self._searcher.recall(semantic(usual)), request.k)
-        return hits if kind is None else self._with_parts(request, kind, hits)
+        if not hits:
+            return self._nothing_of(request, hits), hits
+        if kind is not None:
+            hits = answer_parts(self._searcher, self._embedder, request, kind, hits)
+        if first >= request.k or not first:
+            return hits, hits
+        return hits, self._hits_of(replace(request, k=first), kind, usual, first)[0]
 
-    def _with_parts(self, request: RecallRequest, named: str, hits: HitList) -> HitList:
-        """The answer to a cue and to its parts; embeds only what has a part."""
-        parts = split_cue(request.cue.text or "", self._searcher.speakers())
-        if len(parts) == 1:
+    def _nothing_of(self, request: RecallRequest, hits: HitList) -> HitList:
+        """An answer without hits, which says so where the scope is empty."""
+        chosen = request.selection
+        labels = {name: label for name in SCOPES if (label := getattr(chosen, name)) is not None}
+        if self._listing.has_any(Selection(**labels)):
             return hits
-        by_time = request.ranks_by_evidence and request.profile.ranking.by_time
-        now_ms = request.now_ms if by_time else None
-
-        def read(part: str) -> Reading:
-            """Of the part, but for the present, which the whole cue asks about or not."""
-            found = read_cue(part, named=named, topic=None, may_be_now=False, now_ms=now_ms)
-            return replace(found, asks_for_now=request.reading.asks_for_now)
-
-        vectors = [request.cue.vector] * len(parts)
-        if self._embedder is not None:
-            vectors = list(embedded(self._embedder, parts))
-        found = self._searcher.recall_all([
-            replace(request, k=max(request.k, POOL)),
-            *(
-                replace(request, cue=Cue(part, vector), reading=read(part), k=POOL)
-                for part, vector in zip(parts, vectors, strict=True)
-            ),
-        ])
-        return merge_answers(found, request.k)
+        named = " and ".join(f"{name} {label!r}" for name, label in labels.items())
+        where = f"nothing is stored with {named}" if named else "nothing is stored"
+        return hits._holding((), abstained=True, reason=where)
 
     def _confine(self, hits: Sequence[Hit], selection: Selection) -> None:
         """Let the records of hits name no memory outside of the selection's scope."""

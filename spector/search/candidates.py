@@ -48,6 +48,8 @@ _ENOUGH: Final = 48
 _MOST_BY_WORDS: Final = 8192
 #: memories whose cosines represent a large store
 _SAMPLE: Final = 1000
+#: users whose features or sample are kept
+_USERS: Final = 8
 #: the sample is taken anew when the store has grown or shrunk by this share
 _DRIFT: Final = 1 / 32
 
@@ -89,12 +91,13 @@ class CandidateRanker:
     def __init__(self, stores: int, config: Config) -> None:
         self._config = config
         self._fuser = Fuser(stores)
-        self._whole: _Whole | None = None
-        self._sample: _Sample | None = None
+        #: of the last users, newest first
+        self._whole: tuple[_Whole, ...] = ()
+        self._samples: dict[tuple[str | None, ...], _Sample] = {}
 
     def drop_caches(self) -> None:
         """Keep nothing: a sample may hold vectors that were erased since."""
-        self._whole, self._sample = None, None
+        self._whole, self._samples = (), {}
 
     def is_small(self, rows: int) -> bool:
         """Whether a store with so many rows is ranked whole."""
@@ -103,12 +106,14 @@ class CandidateRanker:
     def all_of(self, plan: Plan, cue: LexicalQuery, result: ScanResult | None) -> Ranked:
         """The ranking of all memories of a small store; ``result`` adds records without words."""
         snap, views = plan.snap, plan.views
-        whole = self._whole
-        if whole is None or whole.snap is not snap or whole.views != views:
+        kept = [each for each in self._whole if each.snap is snap]
+        whole = next((each for each in kept if each.views == views), None)
+        if whole is None:
             tables = tuple([
                 all_features(snap, n, view) for n, view in enumerate(views) if view.n_rows
             ])
-            whole = self._whole = _Whole(snap, views, tables)
+            whole = _Whole(snap, views, tables)
+            self._whole = (whole, *kept[: _USERS - 1])
         corpus = whole.corpus(plan.query.profile.ranking)
         ranked = self._fuser.ranked(plan, whole.tables, cue, corpus, result)
         ranked.is_whole = True
@@ -133,7 +138,8 @@ class CandidateRanker:
         self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking
     ) -> _Sample:
         """The sample, taken anew when the stores have drifted away from it."""
-        kept, rows = self._sample, tuple(view.n_rows for view in views)
+        users, rows = tuple([view.user for view in views]), tuple(view.n_rows for view in views)
+        kept = self._samples.get(users)
         if kept is not None and kept.ranking == ranking and len(kept.rows) == len(rows) and all(
             abs(a - b) <= _DRIFT * max(a, 1) for a, b in zip(kept.rows, rows, strict=True)
         ):
@@ -149,7 +155,9 @@ class CandidateRanker:
         mean = _mean([features.spread_lengths(ranking) for features in tables], 1.0)
         more = _mean([features.field_lengths for features in tables], 0.0)
         vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in tables])
-        self._sample = kept = _Sample(rows, ranking, vectors, mean + more)
+        if len(self._samples) >= _USERS:
+            self._samples = {}
+        self._samples[users] = kept = _Sample(rows, ranking, vectors, mean + more)
         return kept
 
 

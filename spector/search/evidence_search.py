@@ -159,4 +159,4 @@ class EvidenceSearch:
 def _lacks_words(plan: Plan) -> bool:
     """Whether there are records without words in the index: rows of the catalog are damaged."""
     live = sum([partition.live for view in plan.snap.views for partition in view.partitions])
-    return live != sum([view.n_rows for view in plan.views])
+    return live != sum([view.n_rows for view in plan.every])

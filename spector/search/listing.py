@@ -200,6 +200,14 @@ class Listing:
                 out.update(row[0] for row in store.catalog.select(few.sql, few.params))
         return out
 
+    def has_any(self, chosen: Selection) -> bool:
+        """Whether anything is of a selection, also what rests or is superseded."""
+        condition, _ = self.condition(chosen)
+        return any(
+            store.catalog.select(found.sql, found.params, limit=1)
+            for store, found in self.conditions(chosen, condition)
+        )
+
     def condition(
         self, chosen: Selection, moment_ms: int | None = None, *, beside_ways: bool = False
     ) -> tuple[SqlFilter, float | None]:

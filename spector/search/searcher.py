@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -46,7 +46,6 @@ from spector.search.view import (
     Moved,
     Plan,
     RecallRequest,
-    Selection,
     Snapshot,
     make_plan,
     make_snapshot,
@@ -70,39 +69,12 @@ _DEEPER: Final = 4
 #: hits whose vectors are fed back
 _FEEDBACK_HITS: Final = 3
 
-_NOTHING: Final = Answer()
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: lets themes pass, and sources of theirs that rest
 _WITH_THEMES: Final = ~int(Flag.AUXILIARY | Flag.DORMANT)
 #: what is made of one request in one snapshot; whether the catalog alone says what is superseded
 _Make = Callable[[Snapshot, RecallRequest, bool], HitList]
-
-
-class Pass(NamedTuple):
-    """One of the searches that an answer is made of.
-
-    Attributes:
-        feedback: the cue's vector is moved by this share towards the hits so far.
-        of_time: where not all memories are searched: those of the time that the cue names.
-    """
-
-    feedback: float = 0.0
-    of_time: Selection | None = None
-
-
-def passes_of(plan: Plan) -> Iterator[Pass]:
-    """The searches of a plan, in their order: feedback first, the time that is named last."""
-    request, ranking = plan.request, plan.request.profile.ranking
-    span = plan.request.reading.span
-    narrow = within(request.selection, span) if span is not None else None
-    shares = [0.0]
-    if ranking.feedback and request.cue.vector is not None and request.profile.w_lexical:
-        shares = [0.0, ranking.feedback]
-    for feedback in shares:
-        yield Pass(feedback)
-        if narrow is not None:
-            yield Pass(of_time=narrow)
 
 
 class Searcher:
@@ -287,7 +259,7 @@ class Searcher:
     def _replan(self, plan: Plan, request: RecallRequest) -> Plan:
         """The plan of a request with another vector or selection, for the same cue."""
         return make_plan(
-            plan.snap, plan.views, request, k=plan.k, router=self._router,
+            plan.snap, plan.every, request, k=plan.k, router=self._router,
             scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
             is_scoped=plan.is_scoped, beside=plan.beside,
         )
@@ -350,25 +322,27 @@ class Searcher:
         return hits
 
     def _run_passes(self, plan: Plan, depth: int) -> Answer:
-        """The passes of a plan, one after the other; each knows what those before it have found."""
-        answer, request, plan = _NOTHING, plan.request, replace(plan, k=depth)
-        for each in passes_of(plan):
-            if each.of_time is not None:
-                if not answer.hits:
-                    continue
-                narrow = self._replan(plan, replace(request, selection=each.of_time))
-                of_time = self._search(narrow)
-                if of_time.hits and request.reading.is_survey:
-                    answer = of_time  # "what did we talk about last week?": all of that time
-                else:
-                    answer = _with_time_first(answer, of_time)
-                continue
-            if each.feedback and answer.hits:
-                nearer = _nearer(request.cue, answer.hits[:_FEEDBACK_HITS], each.feedback)
-                request = replace(request, cue=nearer)
-                plan = self._replan(plan, request)
-            answer = self._search(plan)
+        """The best of a plan, searched again nearer to the first of them where a profile says so.
+        """
+        plan, share = replace(plan, k=depth), plan.request.profile.ranking.feedback
+        answer = self._with_time_named(plan, self._search(plan))
+        cue, weight = plan.request.cue, plan.request.profile.w_lexical
+        if share and cue.vector is not None and weight and answer.hits:
+            nearer = _nearer(cue, answer.hits[:_FEEDBACK_HITS], share)
+            plan = self._replan(plan, replace(plan.request, cue=nearer))
+            answer = self._with_time_named(plan, self._search(plan))
         return answer
+
+    def _with_time_named(self, plan: Plan, answer: Answer) -> Answer:
+        """An answer with what is from the time that the cue names before the rest."""
+        request, span = plan.request, plan.request.reading.span
+        narrow = None if span is None else within(request.selection, span)
+        if narrow is None or not answer.hits:
+            return answer
+        of_time = self._search(self._replan(plan, replace(request, selection=narrow)))
+        if of_time.hits and request.reading.is_survey:
+            return of_time  # "what did we talk about last week?": all of that time
+        return _with_time_first(answer, of_time)
 
     def _search(self, plan: Plan) -> Answer:
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):

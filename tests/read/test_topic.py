@@ -74,7 +74,15 @@ FRAMED = [
     ("kullanıcı tercihleri", PROFILE, "tercihleri", USER),
 ]  # fmt: skip
 
+WHOLES = [
+    "a profile of me", "overview of this customer", "What was talked about last time?",
+    "Catch me up", "Summarise everything", "chat history", "Could you tell me everything, please?",
+    "what are the most important things about our client",
+]  # fmt: skip
+
 NOT_FRAMED = [
+    "history of the mill", "What is in the background?", "my profile picture was taken in Bari",
+    "what does Nadia know about the summary",
     "I placed an order for a chair.", "What is the order number of my parcel?",
     "What was the order that I placed?", "the timeline view is broken", "timeline", "recap",
     "What's the timeline?", "Summarize it", "What did I say about that?",
@@ -97,6 +105,11 @@ def test_a_cue_about_the_conversation_is_its_topic(
     cue: str, kind: Frame, topic: str, speaker: str | None
 ) -> None:
     assert topic_of(cue) == Topic(kind, topic, speaker)
+
+
+@pytest.mark.parametrize("cue", WHOLES)
+def test_a_cue_of_nothing_but_a_whole_asks_for_everything(cue: str) -> None:
+    assert topic_of(cue).is_survey
 
 
 @pytest.mark.parametrize("cue", NOT_FRAMED)

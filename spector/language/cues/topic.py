@@ -28,11 +28,30 @@ ASSISTANT: Final = "assistant"
 _MOST_CHARS: Final = 600
 #: most nested frames: "a summary of (what I said about (our talks about (...)))"
 _MOST_FRAMES: Final = 4
+#: characters of a cue that asks for a whole, and its words
+_MOST_OF_WHOLE: Final = 80
+_WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"[^.!?]*(?:[.!?](?!\s|$)[^.!?]*)*[.!?]*\s*")
 _SIGNS: Final = " \t,;:.!?\"'`()[]-–—…"
 _POINTING: Final = frozenset(("it", "that", "this", "them", "these", "those", "one"))
 #: Turkish genitive
 _OF_TR: Final = re.compile(r"\w{2,}[iu]n$")
+#: what a whole is called or done with; whose it is, and how it is asked for; and what may be beside
+_WHOLE: Final = frozenset(
+    """background brief briefing catch digest discuss discussed everything highlights history
+    important overview picture profile recap recapitulate rundown summarise summarize summary talk
+    talked""".split()
+)
+_WHOSE: Final = frozenset(
+    """chat chats client conversation conversations customer describe discuss discussed discussion
+    discussions give i know me my myself our remember session sessions show talked talks tell us
+    user users we write you your""".split()
+)
+_BESIDE: Final = frozenset(
+    """a about all an and are been can complete could did do far for from full had has have in is
+    key last main make month most of on please previous s short so some that the things this time to
+    today until up was week were what with would yesterday""".split()
+)
 #: personal ending of a verb -> speaker
 _ENDS_TR: Final = {"m": USER, "n": ASSISTANT, "niz": ASSISTANT, "nuz": ASSISTANT}
 
@@ -89,6 +108,11 @@ def topic_of(cue: str) -> Topic:
 def _topic_of(cue: str) -> Topic:
     whole = compose(cue).strip()
     folded = plain(whole)
+    found = _framed(cue, whole, folded)
+    return Topic(Frame.SUMMARY, "") if not found.is_survey and _is_of_whole(folded) else found
+
+
+def _framed(cue: str, whole: str, folded: str) -> Topic:
     if len(whole) > _MOST_CHARS or "\n" in whole or not (
         frames.HINT.search(folded) or frames_tr.HINT_TR.search(folded)
     ):
@@ -104,6 +128,15 @@ def _topic_of(cue: str) -> Topic:
             beside = [each.strip() for each in (*wanted[:n], *wanted[n + 1 :])]
             return Topic(found.kind, " ".join(filter(None, (*beside, found.topic))), found.speaker)
     return Topic(Frame.NONE, cue)
+
+
+def _is_of_whole(folded: str) -> bool:
+    """Whether a cue has no word but those by which a whole is asked for ("a profile of me")."""
+    if len(folded) > _MOST_OF_WHOLE:
+        return False
+    words = set(_WORD.findall(folded))
+    whole = words & _WHOLE
+    return words <= _WHOLE | _WHOSE | _BESIDE and bool(whole and (len(whole) > 1 or words & _WHOSE))
 
 
 def _read(sentence: str) -> Topic | None:

@@ -29,3 +29,4 @@ class MemoryText(NamedTuple):
     aliases: tuple[str, ...] = ()
     has_no_text: bool = False
     turn_before: str = ""
+    user_id: str | None = None

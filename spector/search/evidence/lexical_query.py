@@ -18,7 +18,7 @@ class LexicalQuery:
 
     Attributes:
         kind: "fact", "talk" or "request": how much words count.
-        rows: of all stores, also of memories that are gone.
+        rows: memories of all stores.
         terms: what is looked up; ``words`` has their postings, by store.
         about: code of the one speaker that the cue is about, by store; -1 for none.
         said_by: code of the one speaker whose words are asked for ("what did I say about ..."), by

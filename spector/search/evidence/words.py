@@ -28,9 +28,9 @@ MAX_TERMS: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The speakers of a store, as of a view."""
+    """The speakers of a view."""
 
-    names: int
+    names: list[str]
     speakers: Speakers
     code_of: dict[str, int]
 
@@ -78,7 +78,7 @@ class LexicalChannel:
             terms = largest.informative(terms, MAX_TERMS)
         looked_up = tuple([_look_up(view, tuple(terms)) for view in views])
         known = self._speakers(views) if ranking.about else []
-        rows = sum(map(len, views))
+        rows = sum([view.n_rows for view in views])
         speakers = [each.speakers for each in known]
         df = sum([lookup.df for lookup in looked_up[1:]], looked_up[0].df)
         said_by = _said_by(known, topic)
@@ -109,13 +109,13 @@ class LexicalChannel:
         )
 
     def _speakers(self, views: Sequence[WordView]) -> list[_Known]:
-        """Per store its speakers; read anew where there are more of them."""
+        """Per store its speakers; read anew where they are others."""
         out: list[_Known] = []
         for n, names in enumerate([view.speakers() for view in views]):
             known = self._known[n]
-            if known is None or known.names != len(names):
+            if known is None or known.names != names:
                 code_of = {name: code for code, name in enumerate(names)}
-                known = _Known(len(names), Speakers.of(filter(None, names)), code_of)
+                known = _Known(names, Speakers.of(filter(None, names)), code_of)
                 self._known[n] = known
             out.append(known)
         return out

@@ -154,7 +154,7 @@ class Standing:
         Returns:
             The instructions of those that the cue may ask for by itself, best first.
         """
-        found = self._all(plan.snap, plan.views).found
+        found = self._all(plan.snap, plan.every).found
         ids = found.ids[found.wholly]
         within = self._within(plan) if len(ids) else None
         if within is not None and within.revoked:
@@ -189,7 +189,7 @@ class Standing:
 
     def _within(self, plan: Plan) -> _Within | None:
         """What passes the filters of a recall; the same for every cue, so it is kept."""
-        seen = self._all(plan.snap, plan.views)
+        seen = self._all(plan.snap, plan.every)
         if not len(seen.found):
             return None
         key = (plan.request.filter_key, plan.request.replaced, plan.by_catalog)
@@ -232,7 +232,7 @@ class Standing:
             drop_flags=drop, reading=replace(request.reading, ends_ms=None),
         )
         return make_plan(
-            plan.snap, plan.views, request, k=plan.k, router=self._router,
+            plan.snap, plan.every, request, k=plan.k, router=self._router,
             scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
         )
 

@@ -38,7 +38,9 @@ class Plan:
     """One search in one snapshot. Made by `make_plan`; every stage reads it, none changes it.
 
     Attributes:
-        views: the words of every store at the moment of the snapshot; none where no words count.
+        views: the words of every store at the moment of the snapshot, of the user whose memories
+            are asked for alone; none where no words count.
+        every: the same of all users.
         k: hits wanted.
         query: what the kernel scores, and the filters that it applies.
         word_weight: of the cue's words, in deviations.
@@ -53,6 +55,7 @@ class Plan:
 
     snap: Snapshot
     views: tuple[WordView, ...]
+    every: tuple[WordView, ...]
     scanner: Scanner
     request: RecallRequest
     k: int
@@ -99,6 +102,7 @@ def make_plan(
     """The plan of a request.
 
     Args:
+        views: of all users.
         is_scoped: None for what the request says itself.
     """
     select = _partitions_of(router, snap, request)
@@ -110,7 +114,8 @@ def make_plan(
         mask = np.zeros(partitions, np.bool_)
         mask[select] = True
     return Plan(
-        snap=snap, views=views, scanner=scanner, request=request, k=k,
+        snap=snap, views=tuple([view.within(request.selection.user_id) for view in views]),
+        every=views, scanner=scanner, request=request, k=k,
         query=query, word_weight=weight,
         filters=filters, is_filtered=any(filters),
         select=select, mask=mask, partitions=partitions, by_catalog=by_catalog,

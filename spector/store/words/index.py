@@ -248,7 +248,7 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     return MemoryText(
         record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
         seal if _is_seal(seal) else None, role, source, aliases_in(about), _has_no_text(mutable),
-        turn_before_in(about)[1],
+        turn_before_in(about)[1], user,
     )
 
 
