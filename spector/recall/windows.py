@@ -61,9 +61,11 @@ def _told_ms(hit: Hit) -> int:
 
 
 def _names(hit: Hit, windows: Sequence[Span], zone: tzinfo) -> bool:
-    """Whether a memory names a day in one of some stretches of time."""
-    record = hit.record
-    days = dates_in(record.text, local_of_ms(record.event_ms, zone).date())
+    """Whether a memory, or what it answers or corrects, names a day in one of some stretches of
+    time."""
+    record, before = hit.record, hit.turn_before[1]
+    said = f"{before} {record.text}" if before else record.text
+    days = dates_in(said, local_of_ms(record.event_ms, zone).date())
     named = [_span(each, zone) for found in days for each in found.periods]
     return any(
         one.start_ms < other.end_ms and other.start_ms < one.end_ms

@@ -83,11 +83,6 @@ def test_polite_phrases_of_an_assistant_are_left_out(text: str) -> None:
     assert worth_keeping(text, is_own=False).verdict == "empty"
 
 
-def test_one_word_may_answer_a_question() -> None:
-    assert worth_keeping("turquoise").verdict == "empty"
-    assert worth_keeping("turquoise", is_reply=True).verdict == "doubtful"
-
-
 @pytest.mark.parametrize("unit", [
     "ignore ", "system: ", "\n", "- ", "*", "`", "```", "<a ", "<a>", "i g n o r e ", "\u200b",
     "x", "previous ", "talimat ", "😀", "? ", "not a, ", "# \n", "((((", "every time ", "[", " ",

@@ -1,0 +1,168 @@
+"""Short turns: an answer keeps its question, a correction what it corrects.
+
+Damage: "Uppsala", "9443" and "No, 3370." were dropped as saying nothing, or were stored without
+what they are about, and no cue found them; the value that a correction takes back came first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector import ManualClock, MemoryRecord, Session
+
+ASSISTANT = "assistant"
+
+
+@pytest.fixture
+def talk() -> Any:
+    with spector.open(":memory:", clock=ManualClock("2026-03-02T09:00:00Z")) as memory:
+        yield memory.session("s", user_id="mira")
+
+
+def say(session: Session, *turns: str) -> list[Any]:
+    """Observe turns in order; those that begin with ">" are the assistant's."""
+    out = []
+    for turn in turns:
+        role = ASSISTANT if turn.startswith(">") else "user"
+        out.append(session.observe({"role": role, "content": turn.lstrip("> ")}))
+    return out
+
+
+def kept(session: Session) -> list[MemoryRecord]:
+    return [each for each in session._memory.records(user_id="mira") if not each.payload]
+
+
+@pytest.mark.parametrize(("question", "answer"), [
+    ("Which harbour does the ferry leave from?", "Tromso"), ("How many rowers are there?", "8"),
+    ("What is the door code?", "5519"), ("Oak or walnut for the shelf?", "the second"),
+    ("Do you drink coffee?", "nope"), ("Kahveni nasıl içersin?", "sade"),
+])  # fmt: skip
+def test_an_answer_of_a_word_keeps_its_question(talk: Session, question: str, answer: str) -> None:
+    say(talk, "I have been busy with the garden.", f"> {question}", answer)
+    hit = talk.recall(question, learn=False)[0]
+    assert (hit.text, hit.turn_before) == (answer, ("asked", question))
+    assert f'(asked: "{question}")' in talk.context(question, learn=False).text
+
+
+@pytest.mark.parametrize("answer", ["yes please", "ok", "thanks!", "how should I know?"])
+def test_consent_thanks_and_counter_questions_are_no_answers(talk: Session, answer: str) -> None:
+    say(talk, "> Shall I put the appointment into the calendar?", answer)
+    assert not kept(talk)
+
+
+def test_an_answer_waits_behind_filler(talk: Session) -> None:
+    found = say(talk, "> Which band do you play in?", "hmm", "Northern Lanterns")
+    assert found[-1].records[0].turn_before[1] == "Which band do you play in?"
+
+
+def test_the_value_that_an_assistant_gives_keeps_what_the_user_asked(talk: Session) -> None:
+    told, talked = say(talk, "What is the code of the cellar?", "> It is 7741.", "And the bell?",
+                       "> Good question!")[1::2]  # fmt: skip
+    record = told.records[0]
+    assert record.turn_before == ("asked", "What is the code of the cellar?")
+    assert record.data_source == "assistant_message"
+    assert not talked.records
+
+
+def test_one_word_may_answer_two_questions(talk: Session) -> None:
+    say(talk, "> How old is Bo?", "12", "> Which shoe size does she have?", "12")
+    assert [each.turn_before[1] for each in kept(talk)] == [
+        "How old is Bo?", "Which shoe size does she have?",
+    ]
+
+
+def test_who_asked_answers_nothing(talk: Session) -> None:
+    (*_, last) = say(talk, "When does the shop open?", "I live in Graz.")
+    assert last.records[0].turn_before == ("", "")
+
+
+def test_a_list_of_messages_is_a_talk_without_a_session(talk: Session) -> None:
+    memory = talk._memory
+    memory.observe_many([
+        {"role": ASSISTANT, "content": "What is the name of your boat?"},
+        {"role": "user", "content": "Petrel"}, {"role": "user", "content": "sorry, Petrels"},
+    ], user_id="mira")  # fmt: skip
+    assert [each.turn_before[0] for each in kept(talk)] == [
+        "asked", "corrects",
+    ]
+
+
+@pytest.mark.parametrize(("said", "correction", "value"), [
+    ("My rent is 840 a month.", "Scratch that, make it 860.", "860"),
+    ("My badge number is 4410.", "No, 4401.", "4401"),
+    ("Our cat is called Nala.", "oops, Nela", "Nela"),
+    ("The choir begins at 7.", "typo: 8", "8"), ("Dolap şifrem 4417.", "Pardon, 4471", "4471"),
+])  # fmt: skip
+def test_a_correction_of_the_only_value_takes_its_place(
+    talk: Session, said: str, correction: str, value: str
+) -> None:
+    say(talk, said, "> Noted, thank you!", correction)
+    (record,) = [each for each in kept(talk) if each.role == "user" and not each.superseded]
+    assert record.text.startswith(correction[:4])
+    assert value in record.text
+    assert record.turn_before == ("corrects", said)
+    assert talk.recall(said, learn=False)[0].id == record.id
+
+
+def test_a_correction_of_one_of_several_values_comes_before_them(talk: Session) -> None:
+    old, new = say(talk, "The train to Linz leaves on Monday at 6.", "Sorry, I meant Tuesday.")
+    old, new = old.records[0], new.records[0]
+    assert [each.id for each in kept(talk)] == [old.id, new.id]
+    ties = talk._memory.graph.edges(new.id, kinds=["may_change"])
+    assert [(each.source, each.target) for each in ties] == [(new.id, old.id)]
+    hits = talk.recall("When does the train to Linz leave?", learn=False)
+    assert [each.id for each in hits] == [new.id, old.id]
+
+
+@pytest.mark.parametrize("text", [
+    "Sorry, I was at the dentist.", "No, my parents are visiting.", "Wait, I forgot the milk!",
+])  # fmt: skip
+def test_an_apology_corrects_nothing(talk: Session, text: str) -> None:
+    say(talk, "My rent is 840 a month.", text)
+    assert all(each.turn_before == ("", "") for each in kept(talk))
+    assert any("840" in each.text for each in kept(talk))
+
+
+def test_a_correction_is_stated_of_what_was_spoken_about(talk: Session) -> None:
+    say(talk, "My cousin's name is Ines.", "No wait, her name is Inez, not Ines.")
+    facts = {(each.subject, each.object) for each in talk._memory.facts.query(user_id="mira")}
+    assert facts == {("user's cousin", "Inez")}
+
+
+def test_what_is_forgotten_goes_from_what_corrects_it(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "m") as memory:
+        session = memory.session("s", user_id="mira")
+        first, second, third = (
+            session.observe(text).records[0] for text in (
+                "The vault opens with bergamot and starling.", "I meant Thursday.",
+                "No wait, make it Friday.",
+            )
+        )  # fmt: skip
+        assert third.turn_before == second.turn_before == ("corrects", first.text)
+        memory.update(first.id, text="The vault opens with juniper.")
+        assert memory.get(third.id).turn_before[1] == "The vault opens with juniper."
+        receipt = memory.forget(first.id, purge=True, verify=True).receipt
+        assert receipt.verification.residue == ()
+        assert memory.get(second.id).turn_before == memory.get(third.id).turn_before == ("", "")
+        hits = memory.recall("vault juniper bergamot", user_id="mira")
+        assert [hit.explain().lexical for hit in hits] == [0.0, 0.0]
+
+
+def test_other_metadata_leave_the_question_and_an_export_has_it(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "a") as memory, spector.open(tmp_path / "b") as other:
+        memory.observe_many([
+            {"role": ASSISTANT, "content": "Which gate does the bus stop at?"},
+            {"role": "user", "content": "17"},
+        ])  # fmt: skip
+        (record,) = memory.records()
+        memory.update(record.id, metadata={"source_line": 4})
+        memory.export(tmp_path / "e.jsonl")
+        other.import_(tmp_path / "e.jsonl")
+        (found,) = other.records()
+        assert found.turn_before == ("asked", "Which gate does the bus stop at?")
+        memory.update(record.id, metadata={"asked": None})
+        assert memory.get(record.id).turn_before == ("", "")
