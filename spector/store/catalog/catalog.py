@@ -62,6 +62,10 @@ class Catalog(Database):
         self.ends = Ends()
         own = weakref.WeakMethod(self._holds_ends)  # or the two would keep each other
         self.ends.look = lambda: (look := own()) is not None and look()
+        along = weakref.WeakMethod(self._ended_along)
+        self.ends.look_along = lambda *over: look(*over) if (look := along()) else ()
+        #: what is derived from expired memories alone, since and until when, and in which state
+        self._along: tuple[frozenset[int], int, float, Any] = (frozenset(), 0, 0.0, None)
         #: reads what is attached to memories, for their records
         self.attachments = AttachmentReader()
         #: other processes write as well
@@ -93,6 +97,24 @@ class Catalog(Database):
         with self.reading() as db:
             is_committed = db is not self.main or not db.in_transaction
             return is_committed and holds_ends(db)
+
+    def _ended_along(self, over: str, now_ms: int) -> frozenset[int]:
+        """Memories that are derived from nothing but such as have expired at a time."""
+        if self.ends.derived is None:
+            return frozenset()
+        with self.reading() as db:
+            state = (over, *db.execute("SELECT change_seq FROM head").fetchone())
+            known, since_ms, until_ms, then = self._along
+            if then == state and since_ms <= now_ms < until_ms:
+                return known
+            expired = db.execute(f"SELECT id FROM entry WHERE {over}", (now_ms,)).fetchall()
+            known = frozenset(expired and self.ends.derived(db, self.path, [i for i, in expired]))
+            if db is not self.main or not db.in_transaction:
+                until_ms, = db.execute(
+                    "SELECT min(expires_ms) FROM entry WHERE expires_ms > ?", (now_ms,)
+                ).fetchone()
+                self._along = (known, now_ms, math.inf if until_ms is None else until_ms, state)
+            return known
 
     # -- description --------------------------------------------------------------------------
 

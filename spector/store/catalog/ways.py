@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 __all__ = ["FEW", "Led", "Way", "count_led", "led_by"]
 
@@ -75,20 +75,19 @@ def _probe(way: Way, id_: str) -> str:
 
 def count_led(
     db: sqlite3.Connection, ways: Sequence[Way], sql: str, params: Sequence[str | int],
-    ended: tuple[str, tuple[int, ...]] | None,
+    ended: tuple[str, tuple[Any, ...]] | None,
 ) -> int:
     """How many memories some ways lead to that satisfy a condition over ``record``, too.
 
     Args:
-        ended: SQL over entries that have expired and are taken off, which are few; None for none.
+        ended: SQL for ids that have ended and are taken off, which are few; None for none.
     """
     led = led_by(db, ways, wide=sql != "1", every=True)
     content = " LEFT JOIN content ON content.id = record.id" if "content." in sql else ""
     counted = f"SELECT count(*) FROM {led.source}{content} WHERE {led.sql} AND ({sql})"
     given = (*led.params, *params)
     if ended is not None:
-        among = f"SELECT id FROM entry WHERE {ended[0]}"
-        counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({among}))"
+        counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({ended[0]}))"
         given = (*given, *given, *ended[1])
     return int(db.execute(counted, given).fetchone()[0])
 

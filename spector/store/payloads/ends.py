@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -34,6 +35,11 @@ class Ends:
         self.look: Callable[[], bool] = bool
         #: the time; None shows every memory, as a check of the files does
         self.now_ms: Callable[[], int] | None = None
+        #: finds what is derived from nothing but some memories of a catalog at a path
+        self.derived: Callable[[sqlite3.Connection, str, Collection[int]], Collection[int]] | None
+        self.derived = None
+        #: looks that up for the memories of entries that satisfy a condition
+        self.look_along: Callable[[str, int], Collection[int]] = lambda sql, now_ms: ()
         #: memory -> the end that a use has given it, which waits for the next commit
         self.noted: dict[int, Noted] = {}
         self._thread = threading.local()
@@ -44,14 +50,28 @@ class Ends:
             self.any = self.look()
         return self.any
 
-    def alive(self, table: str = "record") -> tuple[str, tuple[int, ...]]:
+    def alive(self, table: str = "record") -> tuple[str, tuple[Any, ...]]:
         """SQL to add to a condition over a table with ids, and its values; mostly nothing."""
         over = self.over()
         if over is None:
             return "", ()
         sql, params = over
+        alive = f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id AND {sql})"
+        if along := self.look_along(sql, *params):
+            alive += f" AND {table}.id NOT IN (SELECT value FROM json_each(?))"
+            return alive, (*params, json.dumps(sorted(along)))
+        return alive, params
+
+    def ended(self) -> tuple[str, tuple[Any, ...]] | None:
+        """SQL for the ids that `alive` leaves out, and its values; None for none."""
+        over = self.over()
+        if over is None:
+            return None
+        sql, params = over
+        along = json.dumps(sorted(self.look_along(sql, *params)))
         return (
-            f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id AND {sql})", params
+            f"SELECT id FROM entry WHERE {sql} UNION SELECT value FROM json_each(?)",
+            (*params, along),
         )
 
     def over(self) -> tuple[str, tuple[int, ...]] | None:
@@ -141,9 +161,8 @@ def expired_ids(db: sqlite3.Connection, now_ms: int) -> list[int]:
 
 def expired_by_tier(db: sqlite3.Connection, ends: Ends) -> dict[int, int]:
     """Code of a tier -> how many of its memories have expired and are not erased yet."""
-    sql, params = ends.over() or ("0", ())
+    ended, params = ends.ended() or ("SELECT NULL", ())
     return dict(db.execute(
-        "SELECT segment.tier, count(*) FROM entry JOIN record ON record.id = entry.id"
-        f" JOIN segment ON segment.id = record.segment_id WHERE {sql} GROUP BY segment.tier",
-        params,
+        "SELECT segment.tier, count(*) FROM record JOIN segment ON segment.id = record.segment_id"
+        f" WHERE record.id IN ({ended}) GROUP BY segment.tier", params,
     ))  # fmt: skip

@@ -20,7 +20,7 @@ _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
 
 def count_by_ways(catalog: Catalog, ways: Sequence[Way], condition: SqlFilter) -> int:
     """How many memories have some tags and labels, and satisfy a condition, too."""
-    ended = catalog.ends.over()
+    ended = catalog.ends.ended()
     with catalog.reading() as db:
         return count_led(db, ways, condition.sql, condition.params, ended)
 
