@@ -104,7 +104,7 @@ def test_of_fewer_than_four_memories_in_a_scope_nothing_is_withheld(small: bool)
 
 
 @pytest.mark.parametrize("small", [True, False])
-@pytest.mark.parametrize("scope", [{"where": {"p": 7}}, {"user_id": "nobody"}, {"tags": ["no"]}])
+@pytest.mark.parametrize("scope", [{"where": {"p": 7}}, {"agent_id": "no"}, {"tags": ["no"]}])
 def test_a_filter_that_nothing_passes_tells_nothing_of_others(
     scope: dict[str, Any], small: bool
 ) -> None:
@@ -142,14 +142,14 @@ def test_of_many_that_pass_a_sample_is_measured(scope: dict[str, Any], small: bo
 def test_a_small_part_of_a_large_store_is_not_withheld_for_the_rest() -> None:
     """What no sample shows is not measured by the rest, nor by the hits, which are likest."""
     with _open(small=False) as memory:
-        _own(memory, 44, user_id="dan")
-        _others(memory, 8000, user_id="carla")
-        found = memory.recall("Where is Zorblax?", vector=AXES[1], k=40, user_id="dan")
+        _own(memory, 44, agent_id="dan")
+        _others(memory, 8000, agent_id="carla")
+        found = memory.recall("Where is Zorblax?", vector=AXES[1], k=40, agent_id="dan")
         assert found.signals is not None
         assert not found.signals.measured
         assert found.signals.memories == 40
         assert memory.recall(
-            "Where is Zorblax?", vector=AXES[1], user_id="dan", selective=True
+            "Where is Zorblax?", vector=AXES[1], agent_id="dan", selective=True
         )  # fmt: skip
 
 
