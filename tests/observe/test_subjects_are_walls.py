@@ -9,6 +9,8 @@ import pytest
 from spector.observe.gate import Candidate, Incoming, candidate_of, decide, statements_in, veto
 from spector.records import MemoryRecord
 
+#: two months after what was said first, in milliseconds
+LATER = 60 * 86_400_000
 #: subjects as they begin a sentence -> who it is
 PERSONS = {
     "I": "user", "We": "user", "Omar": "omar", "They": "they", "He": "they", "She": "they",
@@ -54,8 +56,8 @@ def _old(text: str) -> Candidate:
 
 
 def _new(text: str) -> Incoming:
-    stated = statements_in(text, role="user", speaker=None, event_ms=1000)
-    return Incoming(text=text, said=text, statements=stated, event_ms=1000)
+    stated = statements_in(text, role="user", speaker=None, event_ms=LATER)
+    return Incoming(text=text, said=text, statements=stated, event_ms=LATER)
 
 
 def _pair(rng: random.Random) -> tuple[str, str]:
