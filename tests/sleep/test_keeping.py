@@ -105,7 +105,7 @@ def test_a_reply_is_one_to_a_question_of_someone_else_in_the_session() -> None:
         ]
         found = memory.observe_many([
             {"text": text, "role": role, "session_id": session} for role, text, session in talk
-        ])  # fmt: skip
+        ], scopes_from_message=True)  # fmt: skip
         ids = [unit.record.id for result in found for unit in result.units if unit.record]
         with memory._parts.sleeper._survey.knowledge() as reader:
             known = reader.payloads(ids, "observed")
