@@ -21,7 +21,7 @@ __all__ = ["data_source_of", "may_supersede", "name_of_speaker", "speaker_of"]
 _LABELS: Final = frozenset(
     """correction corrections update updated edit edited note notes reminder ps fyi tldr important
     info fact todo question answer title subject re summary duzeltme guncelleme not hatirlatma
-    onemli bilgi ozet soru cevap konu""".split()
+    onemli bilgi ozet soru cevap konu again tekrar""".split()
 )
 
 #: roles of a message -> the class of its origin
