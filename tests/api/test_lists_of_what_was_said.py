@@ -56,6 +56,16 @@ def test_what_is_derived_comes_by_its_sort(memory: Memory) -> None:
     assert memory.stats()["derived"] == 2
 
 
+def test_a_drawn_fact_is_derived_and_one_of_a_caller_is_not(memory: Memory) -> None:
+    source = memory.remember("Wren keeps bees in Oulu.", user_id="w")
+    memory.facts.add("Wren", "keeps", "bees", source=source)
+    memory.facts.add("Wren", "owns", "a punt", user_id="w")
+    assert memory.count(user_id="w") == 2
+    assert memory.count(user_id="w", sorts="fact") == 2
+    assert memory.count(user_id="w", sorts=SORTS) == 3
+    assert [each.payload for each in memory.records(user_id="w")] == [None, "fact"]
+
+
 def test_a_page_has_as_many_as_it_may(memory: Memory) -> None:
     """What is left out of a list takes no place on its pages."""
     pages, after = [], None
