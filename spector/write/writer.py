@@ -77,7 +77,9 @@ class Writer:
         self._expect = expect
         self._note_writes = note_writes
 
-    def remember(self, item: Any, fields: Mapping[str, Any], names_scopes: bool) -> MemoryRecord:
+    def remember(
+        self, item: Any, fields: Mapping[str, Any], names_scopes: bool = False
+    ) -> MemoryRecord:
         """Store one text or message, with the fields of a memory as keywords."""
         refuse_unknown(fields, FIELDS, "remember")
         return self.store([self.draft(item, fields, names_scopes=names_scopes)])[0]
