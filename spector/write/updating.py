@@ -107,7 +107,8 @@ class Updater:
             )
         quotes: dict[int, str] = {}
         if "text" in changes:
-            with self._parts.exclusive():
+            with self._parts.exclusive(), _how_to_move(scope):
+                self._parts.finder.find(record_id, scope)  # refuses what is no id
                 quotes = quoted(self._parts.router, self._parts.finder, [record_id])
         with _how_to_move(scope):
             record = self._update(record_id, changes, scope, ends=ends)
