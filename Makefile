@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test ready test-slow test-sanitize bench bench-recall bench-cognition bench-rivals lint changelog clean
+.PHONY: help install demo test ready test-slow test-sanitize bench bench-recall bench-cognition bench-rivals lint clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
@@ -47,7 +47,6 @@ help:
 	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
 	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
-	@echo "make changelog  move the fragments in changes/ into CHANGELOG.md (VERSION=0.2.0)"
 	@echo "make install    make the environment in $(VENV), nothing else"
 	@echo "make clean      remove the environment, build products and caches"
 
@@ -101,9 +100,6 @@ lint: $(STAMP)
 # lint, and beside it what every test process would otherwise make for itself
 ready: $(STAMP)
 	@$(if $(SCRATCH),TMPDIR=$(SCRATCH) )$(PY) -m tests.warm & warm=$$!; $(MAKE) --no-print-directory lint; status=$$?; wait $$warm; exit $$status
-
-changelog: $(STAMP)
-	$(PY) -m changes $(VERSION)
 
 clean:
 	rm -rf $(VENV) $(RIVALS_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -1,1 +1,0 @@
-"""Fragments of the changelog, and the command that joins them at a release."""
