@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.config import MAX_PROBLEMS
-from spector.records.decision import Decision
+from spector.records.decision import Decision, Verdict
 from spector.records.details import (
     KEY_BYTES,
     NAMESPACE_END,
@@ -155,6 +155,7 @@ __all__ = [
     "Step",
     "StepReport",
     "UserSummary",
+    "Verdict",
     "Verification",
     "aliases_in",
     "complete",

@@ -49,7 +49,7 @@ def test_a_result_prints_each_stage_on_a_line() -> None:
         " relations facts memory captured fallbacks"
     ).split()
     text = str(full())
-    assert "supersede of 3, 4 by rule contradiction, likeness 0.81 to 3" in text
+    assert "supersede of 3, 4 (apart) by rule contradiction, likeness 0.81 to 3" in text
     channels = "novelty 1.00, arousal 0.50, reward 0.50, attention 0.50; boost 1.00"
     assert f"0.625, high ({channels})" in text
     assert "fragment; kept with little importance" in text

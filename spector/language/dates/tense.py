@@ -57,7 +57,7 @@ _BOOKED: Final = re.compile(
     r"\b(?:(?:re|pre)?book(?:ed|ing)|reserved|(?:pre|re)?scheduled|arranged|planned|registered"
     r"|sign(?:ed|ing)(?: \w+){0,3} up|enroll?ed|invited)\b"
 )
-#: a thing that lies ahead, unless more is told of it than how one came by it
+#: a thing that lies ahead, unless the text says more of it than how one came by it
 _APPOINTED: Final = re.compile(
     r"\b(?:appointments?|reservations?|bookings?|tickets?|invitations?|deadlines?)\b"
 )

@@ -1,4 +1,4 @@
-"""Whom and what a clause is about, and which clauses of two texts may be about the same.
+"""The subject of each clause, and which clauses of two texts may be about the same.
 
 What is said of one person or thing changes nothing that was said of another, however alike the
 words are. All that is read is grammar: pronouns, possessives, and the noun phrase before a verb.
@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spector.language.entities import is_first_name
+from spector.language.frames.english import Phrase, group_at, phrase_at
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.groups import group_at
-from spector.language.frames.english.phrases import Phrase, phrase_at
-from spector.language.frames.pairs.akin import met
+from spector.language.frames.pairs import met
 from spector.language.frames.sentences import Word, sentences
-from spector.language.frames.turkish.tables import KIN as TURKISH_KIN
+from spector.language.frames.turkish import KIN as TURKISH_KIN
 from spector.language.tables import language_of
 from spector.language.words import analyse, plain
 from spector.process import keeps
@@ -37,7 +36,7 @@ _AHEAD: Final = (
 )
 #: tell two states of one thing, and no two things
 _STATES: Final = frozenset("new old current present former actual real own".split())
-#: "I heard that Omar ...": what follows is about somebody else
+#: "I heard that Omar ...": what follows is about another person
 _TELLS: Final = words_of.OPINIONS | words_of.REPORTS | {"know", "hear", "told"}
 _JOINS: Final = frozenset((",", ";", ":", "and", "but", "so", "while", "because"))
 _LINKS: Final = frozenset("of in at on for from with near".split())
@@ -51,7 +50,7 @@ class _Clause:
     """A clause with its subject, which is open where the clause names none.
 
     Attributes:
-        owner: whose the subject is: ``i``, a pronoun, a name; "" for nobody's.
+        owner: whose the subject is: ``i``, a pronoun, a name; "" where it has none.
         nouns: what it is; none for the owner himself. value: what it is called, or is.
         rest: the words behind it. ahead: what stands before it: "on Mondays".
         start, end: in the text.
@@ -247,7 +246,7 @@ def _texts(words: Sequence[Word]) -> frozenset[str]:
 
 
 def _turkish(words: Sequence[Word]) -> _Clause:
-    """The verb at the end tells the first person; a name or a relative in front, somebody else."""
+    """The verb at the end tells the first person; a name or a relative in front, another person."""
     texts = [each.text for each in words if each.kind == "word"] or [""]
     if _I_TR.fullmatch(texts[-1]) or not {"ben", "biz"}.isdisjoint(texts):
         return _Clause(_I, rest=_texts(words))

@@ -17,8 +17,7 @@ from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.changing import changes_perhaps
 from spector.observe.gate.contradiction import Contradiction, contradictions
 from spector.observe.gate.novelty import is_detail, says_nothing_new
-from spector.records import Decision
-from spector.records.decision import Verdict
+from spector.records import Decision, Verdict
 
 __all__ = ["decide", "decide_contradiction"]
 

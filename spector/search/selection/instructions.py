@@ -89,9 +89,9 @@ class Instruction(NamedTuple):
 def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     """The instructions of one store.
 
-    What is in doubt instructs nobody. Words without a role must be certain to be the user's, and in
+    What is in doubt never instructs. Words without a role must be certain to be the user's, and in
     the procedural tier they are how something is done ("always migrate before you deploy"), which a
-    cue asks for. What is derived quotes an instruction and is none: the user's own sentence counts.
+    cue asks for. What is derived quotes an instruction and is none: only the user's sentence counts.
     """
     rows = view.marked(INSTRUCTS)
     if not len(rows):
