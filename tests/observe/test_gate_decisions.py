@@ -246,7 +246,8 @@ def test_without_candidates_all_is_new() -> None:
 
 def test_a_decision_says_what_it_did() -> None:
     found = verdict("I live in Paris.", "I live in Berlin.", days=5)
-    assert str(found) == "supersede (changes) of 1 by rule 'value' with confidence 0.97 at likeness 0.70"
+    said = "supersede (changes) of 1 by rule 'value' with confidence 0.97 at likeness 0.70"
+    assert str(found) == said
     assert found.to_dict()["superseded"] == [1]
 
 

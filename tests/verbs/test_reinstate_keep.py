@@ -53,7 +53,7 @@ def test_the_newer_one_comes_first_and_its_score_says_so() -> None:
         assert ids(hits) == [new.id, old.id]
         assert hits[0].score > hits[1].score
         assert hits[0].explain().score == hits[0].score
-        assert hits[0].explain().evidence["newer"] > 0
+        assert hits[0].explain().evidence["contradicts"] > 0
 
 
 def test_a_context_marks_lines_that_are_contradicted() -> None:
