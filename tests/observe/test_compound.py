@@ -58,8 +58,7 @@ def test_what_says_nothing_else_is_superseded_with_its_facts(old: str, new: str)
     with opened() as memory:
         first, second = told(memory, old, new)
         assert memory.get(first).superseded
-        ended = [r for r in memory.records(user_id="ada", tiers="semantic") if r.superseded]
-        [r for r in memory.records(user_id="ada", tiers="semantic") if not r.superseded]
+        ended = [r for r in memory.records(user_id="ada", sorts="fact") if r.superseded]
         assert len(ended) == 1
         memory.reinstate(first, keep=True)
         assert not memory.get(first).superseded
@@ -74,14 +73,16 @@ def test_a_fact_comes_back_when_the_newer_message_is_forgotten() -> None:
         memory.forget(second)
         memory.reinstate(first)
         texts = {r.text for r in memory.records(user_id="ada") if not r.superseded}
-        assert texts == {"Note: the port is 8080.", "port is 8080."}
+        assert texts == {"Note: the port is 8080."}
+        facts = {r.text for r in memory.records(user_id="ada", sorts="fact") if not r.superseded}
+        assert facts == {"port is 8080."}
 
 
 def test_a_fact_that_another_memory_states_too_stays() -> None:
     with opened() as memory:
         told(memory, "Note: the port is 8080.")
         other = memory.remember("the log of the server", user_id="ada")
-        fact = next(iter(memory.records(user_id="ada", tiers="semantic")))
+        fact = next(iter(memory.records(user_id="ada", sorts="fact")))
         memory.facts.add("port", "is", "8080", source=other, user_id="ada")
         assert len(memory.facts.get(fact.id).sources) == 2
         memory.observe("Actually the port is 8443.", user_id="ada", event_time="2026-03-01")

@@ -95,7 +95,7 @@ def test_a_change_within_the_same_limits_takes_the_place_of_the_old(before: str,
 def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone: bool) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
         memory.observe("My cousin Dave lives in Oslo.", user_id="ada", event_time="2026-01-01")
-        fact = next(each for each in memory.records(user_id="ada", tiers="semantic")
+        fact = next(each for each in memory.records(user_id="ada", sorts="fact")
                     if "Oslo" in each.text)
         memory.observe(f"My {kin} Dave lives in Bern.", user_id="ada", event_time="2026-02-01")
         found = memory.get(fact.id)
@@ -107,7 +107,7 @@ def test_a_fact_keeps_its_limit() -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
         memory.observe("The ticket costs 30 euros for adults.", user_id="ada",
                        event_time="2026-01-01")
-        fact = next(iter(memory.records(user_id="ada", tiers="semantic")))
+        fact = next(iter(memory.records(user_id="ada", sorts="fact")))
         memory.observe("The ticket costs 12 euros.", user_id="ada", event_time="2026-02-01")
         found = memory.get(fact.id)
     assert found is not None

@@ -414,7 +414,8 @@ def test_reading_and_closed_stores(store_path: Path, clock: ManualClock) -> None
     with spector.open(store_path, embedder=FakeEmbedder(dim=32), clock=clock) as memory:
         memory.observe("I live in Kars.")
     with spector.open(store_path, embedder=FakeEmbedder(dim=32), mode="r") as reader:
-        assert len(list(reader.records())) == 2
+        assert [each.text for each in reader.records()] == ["I live in Kars."]
+        assert len(list(reader.records(sorts="fact"))) == 1
         with pytest.raises(StoreReadOnlyError):
             reader.observe("I live in Van.")
         with pytest.raises(StoreReadOnlyError):
