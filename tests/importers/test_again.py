@@ -176,7 +176,7 @@ def test_what_was_observed_is_not_observed_again(tmp_path: Path, ours: bool) -> 
             fields = ("text", "role", "user_id")
             memory.observe_many([
                 {name: each[name] for name in fields if name in each} for each in messages
-            ])
+            ], scopes_from_message=True)
 
         def run() -> ImportReport:
             importing = Importing([("x", path)], ImportOptions())

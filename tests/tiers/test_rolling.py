@@ -54,14 +54,14 @@ def test_every_utc_day_has_its_file_and_a_full_day_rolls(
     store_path: Path, clock: ManualClock
 ) -> None:
     with small(store_path, clock) as memory:
-        memory.remember_many([f"today {n}" for n in range(7)])
+        memory.remember_many([f"here {n}" for n in range(7)])
         clock.advance(days=1)
-        memory.remember("tomorrow")
+        memory.remember("here again")
         assert mem_files(store_path) == [
             "episodic/2026-11-21-000.mem", "episodic/2026-11-21-001.mem",
             "episodic/2026-11-21-002.mem", "episodic/2026-11-22-000.mem",
         ]  # fmt: skip
-        assert len(memory.recall("today", k=20)) == 8
+        assert len(memory.recall("here", k=20)) == 8
         assert memory.check().ok
 
 
