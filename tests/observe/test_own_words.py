@@ -57,7 +57,7 @@ CHANGES: Final = (
     ("I weigh 82 kilos.", "I'm down to 78 kilos."),
 )
 #: changes that no rule sees: they are kept beside the old value, which is no harm
-UNSEEN: Final = 6
+UNSEEN: Final = 9
 STAY: Final = (
     ("I like jazz.", "I like techno too."),
     ("My brother lives in Oslo.", "I live in Bergen."),

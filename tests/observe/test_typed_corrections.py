@@ -368,7 +368,7 @@ STAY: Final[Pairs] = (
     ("gece 12de yatıyorum", "artık 7de kalkıyorum"),
 )
 #: changes that no rule sees: both are kept, which is no harm
-UNSEEN: Final = {"english": 20, "turkish": 14}
+UNSEEN: Final = {"english": 21, "turkish": 17}
 
 
 @pytest.mark.parametrize(("language", "pairs"), [("english", ENGLISH), ("turkish", TURKISH)])

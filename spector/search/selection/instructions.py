@@ -91,7 +91,7 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
 
     What is in doubt never instructs. Words without a role must be certain to be the user's, and in
     the procedural tier they are how something is done ("always migrate before you deploy"), which a
-    cue asks for. What is derived quotes an instruction and is none: only the user's sentence counts.
+    cue asks for. What is derived quotes instructions and is none: the user's own sentence counts.
     """
     rows = view.marked(INSTRUCTS)
     if not len(rows):
