@@ -136,13 +136,20 @@ def only_preferred(request: RecallRequest) -> RecallRequest | None:
 
 
 def in_order_of(intent: Intent | None, hits: HitList, first: HitList, k: int) -> HitList:
-    """The best k, those that are first in the order that an intent is read in; scores stay."""
+    """The best k, those that are first in the order that an intent is read in; scores stay.
+
+    What edges and entities tie to them takes no place among the k.
+    """
     if intent is not None and sorted_hits(intent):
         key = _newest if PARAMS[intent].sort == "newest" else _most_useful
         mine = {hit.id for hit in first}
         head = sorted([hit for hit in hits if hit.id in mine], key=key)
         hits = hits._holding([*head, *(hit for hit in hits if hit.id not in mine)])
-    return hits if len(hits) <= k else hits._holding(hits[:k])
+    own = [hit.id for hit in hits if not hit.graph_distance]
+    if len(own) <= k:
+        return hits
+    cut = set(own[k:])
+    return hits._holding([hit for hit in hits if hit.id not in cut])
 
 
 def _newest(hit: Hit) -> tuple[int, int]:

@@ -10,7 +10,6 @@ again, so a filter never truncates an answer.
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -351,11 +350,11 @@ class Searcher:
 
 
 def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:
-    """The first k, and what was added between them, which takes no place."""
+    """The first k, and what was added to them, which takes no place."""
     if not added:
         return hits[:k]
-    counted = list(itertools.accumulate(hit.id not in added for hit in hits))
-    return hits[: bisect_right(counted, k)]
+    first = {hit.id for hit in [hit for hit in hits if hit.id not in added][:k]}
+    return [hit for hit in hits if hit.id in first or hit.id in added]
 
 
 def _is_about(request: RecallRequest) -> bool:

@@ -76,9 +76,9 @@ class Associations:
             elif intent is Intent.PROCEDURAL:
                 hits = self._procedures_first(plan, reader, hits)
             elif intent is Intent.CAUSAL:
-                hits = self._with_reached(plan, hits, _causes(reader, hits), added, moves=True)
+                hits = self._with_reached(plan, hits, _causes(reader, hits[: plan.k]), added, moves=True)
             if request.expand:
-                near = _neighbours(reader, hits, request.tuning)
+                near = _neighbours(reader, hits[: plan.k], request.tuning)
                 hits = self._with_reached(plan, hits, near, added, moves=False)
         return hits, added
 
@@ -194,19 +194,19 @@ class Associations:
     def _with_reached(
         self, plan: Plan, hits: Sequence[Hit], reached: _Reached, added: set[int], *, moves: bool
     ) -> Sequence[Hit]:
-        """Hits and what was reached from the best of them, at most 20 more, by score.
+        """Hits and what was reached from the best of them, at most 20 beyond k, by score.
 
         Args:
             added: gets the ids of those.
-            moves: what is a hit already gets the score of the graph where that is better, and its
-                distance; otherwise it stays as it is.
+            moves: what is of the first k gets the score of the graph where that is better, and
+                its distance; otherwise it stays as it is.
         """
-        known = {hit.id: hit for hit in hits}
+        known, first = {hit.id: hit for hit in hits}, {hit.id for hit in hits[: plan.k]}
         if moves:
-            for each in reached.keys() & known.keys():
+            for each in reached.keys() & first:
                 score, distance = reached[each]
                 known[each] = _at(known[each], max(score, known[each].score), distance)
-        new = sorted(reached.keys() - known.keys(), key=lambda each: (-reached[each][0], each))
+        new = sorted(reached.keys() - first, key=lambda each: (-reached[each][0], each))
         more = self._by_score.hits_of(plan, [each for each in new if each not in plan.beside])
         for hit in more[:_MOST_ADDED]:
             known[hit.id] = _at(hit, *reached[hit.id])
