@@ -16,6 +16,7 @@ import pytest
 
 import spector
 from spector import ManualClock, Memory
+from spector.arguments import SORTS
 from spector.store.payloads import KNOWLEDGE_MINOR, PAYLOAD_TABLES
 from tests.conftest import NOW
 from tests.facets.test_erasure import mention
@@ -113,7 +114,7 @@ def test_repair_keeps_the_memory_of_a_damaged_row_and_lists_it(tmp_path: Path, t
     path, mended = tmp_path / "mind", tmp_path / "mended"
     fill(path)
     with spector.open(path, embedder=FakeEmbedder(), mode="r") as memory:
-        count = memory.count()
+        count = memory.count(sorts=SORTS)
     with sqlite3.connect(path / "catalog.db") as db:
         [row] = db.execute(f"SELECT {', '.join(table.key)} FROM {table.name} LIMIT 1")
         where = " AND ".join(f"{each} = ?" for each in table.key)
