@@ -10,6 +10,7 @@ from typing import Any
 
 import spector
 from spector import Config, ManualClock, Memory, SleepConfig
+from spector.arguments import SORTS
 from spector.knowledge import Changes, KnowledgeReader
 from tests.sleep.nights import set_strength
 
@@ -89,7 +90,7 @@ def pair(memory: Memory, a: int, b: int, clock: ManualClock) -> None:
 
 def told(memory: Memory) -> dict[str, Any]:
     """All that a store says, with places in the order of time for ids, and no times of commits."""
-    records = list(memory.records())
+    records = list(memory.records(sorts=SORTS))
     names = {each.id: n for n, each in enumerate(sorted(
         records, key=lambda r: (r.recorded_ms, r.text, r.user_id or "", r.id)
     ))}  # fmt: skip

@@ -70,7 +70,7 @@ def test_rhythms_of_two_users_are_two_concepts() -> None:
         pass_days(clock, 1)
         memory.reflect("extract")
         memory.reflect("rhythm")
-        times = [r for r in memory.records() if r.text == "time of day"]
+        times = [r for r in memory.records(sorts="concept") if r.text == "time of day"]
         assert sorted(str(each.user_id) for each in times) == ["a", "b"]
         assert memory.check().ok
 

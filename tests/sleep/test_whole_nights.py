@@ -17,6 +17,7 @@ import pytest
 
 import spector
 from spector import Config, Flag, ManualClock, SleepConfig
+from spector.arguments import SORTS
 from tests.crash.shim import in_shimmed_process
 from tests.facets.test_erasure import mention
 from tests.proof import seed
@@ -155,9 +156,9 @@ def test_what_a_second_night_restates_reads_as_before_when_that_is_undone() -> N
 def test_memories_before_and_after_a_night_differ_by_what_it_made() -> None:
     with asleep(config=CONFIG) as (memory, clock):
         fill(memory, clock, users=1)
-        before = {r.id: r for r in memory.records()}
+        before = {r.id: r for r in memory.records(sorts=SORTS)}
         report = memory.reflect()
-        after = {r.id: r for r in memory.records()}
+        after = {r.id: r for r in memory.records(sorts=SORTS)}
         assert report.memories == (len(before), len(after))
         assert before.keys() <= after.keys(), "nothing is deleted"
         made = after.keys() - before.keys()
@@ -197,7 +198,7 @@ def test_a_purge_during_a_night_leaves_no_word_behind(tmp_path: Path) -> None:
         for _ in range(2):
             pass_days(clock, 1)
             memory.reflect()
-        assert not [r.text for r in memory.records() if "zanzibar" in r.text.lower()]
+        assert not [r.text for r in memory.records(sorts=SORTS) if "zanzibar" in r.text.lower()]
         assert not [f for f in memory.facts.query() if "zanzibar" in f.object.lower()]
         for each in (1, 2, 3):
             with_words = [r for r in memory.recall(f"zanzibar{each}", k=50) if "anzibar" in r.text]
@@ -229,14 +230,14 @@ def test_ten_users_share_no_word_of_what_a_night_makes() -> None:
         for _ in range(2):
             pass_days(clock, 3)
             memory.reflect()
-        dreamt = [r for r in memory.records() if r.write_source == "dream"]
+        dreamt = [r for r in memory.records(sorts=SORTS) if r.write_source == "dream"]
         kinds = {str(r.payload) for r in dreamt}
         assert kinds >= {"None", "fact", "concept", "procedure"}
         for record in dreamt:
             assert record.user_id in words
             others = [each for each in words if each != record.user_id and each in record.text]
             assert not others, record.text
-        users = {r.id: r.user_id for r in memory.records()}
+        users = {r.id: r.user_id for r in memory.records(sorts=SORTS)}
         for each in users:
             for edge in memory.graph.edges(each):
                 assert users[edge.source] == users[edge.target], edge
@@ -251,12 +252,12 @@ def test_all_steps_together_retire_no_more_than_the_limit_of_a_day() -> None:
         memory.remember_many([{"text": f"hm dull {n}", "importance": 0.1, "user_id": "u0"}
                               for n in range(600)])  # fmt: skip
         pass_days(clock, 400)
-        active = sum(Flag.DORMANT not in r.flags for r in memory.records())
+        active = sum(Flag.DORMANT not in r.flags for r in memory.records(sorts=SORTS))
         seen = []
         for hours in (0, 6, 17.9, 0.2):
             clock.advance(hours=hours)
             memory.reflect()
-            seen.append(sum(is_dormant(memory, r.id) for r in memory.records()))
+            seen.append(sum(is_dormant(memory, r.id) for r in memory.records(sorts=SORTS)))
         most = active * 0.02 + 1
         assert 10 < seen[0] <= most
         assert seen[:3] == [seen[0]] * 3, "nothing more within 24 hours"
@@ -283,7 +284,7 @@ def test_forgetting_erases_where_that_is_configured_and_within_the_same_limits()
         assert counts == [20, 0, 19]
         assert memory.count() == len(dull) + 4 - 39
         first = {each for proposal in plan.proposals for each in proposal.ids}
-        assert not first & {r.id for r in memory.records()}
+        assert not first & {r.id for r in memory.records(sorts=SORTS)}
         assert all(memory.get(each.id) for each in kept)
         undone = memory.reflect_undo(report.cycle)
         assert len(undone.kept) == 19, "what is erased is listed, and stays erased"
@@ -302,7 +303,7 @@ def test_what_is_below_the_threshold_rests_or_goes_as_configured() -> None:
             pass_days(clock, days)
             memory.reflect("compress")
             assert memory.count() == 21 - gone, (below, days)
-            assert sum(is_dormant(memory, r.id) for r in memory.records()) == asleep_now
+            assert sum(is_dormant(memory, r.id) for r in memory.records(sorts=SORTS)) == asleep_now
             assert not is_dormant(memory, name.id)
 
 
