@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +81,11 @@ def check_text(text: Any, config: Config) -> str:
 
 
 def _is_seen(text: str) -> bool:
-    """Whether a text has a character that can be seen: no embedder reads another one."""
-    return any(each.isprintable() and not each.isspace() for each in text)
+    """Whether a text has a character that is no space, control or mark of format."""
+    return any(
+        not each.isspace() and (each.isprintable() or category(each) not in ("Cc", "Cf"))
+        for each in text
+    )
 
 
 def parse_tags(tags: Any, config: Config) -> tuple[str, ...]:

@@ -112,7 +112,10 @@ def opening_of(text: str) -> Opening | None:
         return None
     if len(words) == 1 and len(name) == 1 and _has_case(name):
         return None
-    return Opening(name, start, _is_proper(words))
+    proper = _is_proper(words)
+    if not proper and found[1] and found.group().endswith("]:"):
+        return None  # "[link]: target" of Markdown
+    return Opening(name, start, proper)
 
 
 def later_openings(text: str, opening: Opening) -> Iterator[Opening]:
