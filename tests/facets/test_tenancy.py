@@ -18,6 +18,7 @@ import pytest
 
 import spector
 from spector import Percept
+from spector.arguments import SORTS
 from tests.crash.harness import scratch
 from tests.facets.test_random_operations import USERS, Walk
 from tests.fakes import FakeEmbedder
@@ -128,7 +129,7 @@ class Tenants(Walk):
         self.cursor = min(self.cursor, self.memory._parts.store.head.last_id)
         owner = {name: of for of, name in self.alive.values()}
         user_of = {}
-        for record in self.memory:
+        for record in self.memory.records(sorts=SORTS):
             user_of[record.id] = record.user_id
             for each in _NAME.findall(record.text):
                 assert owner.get(each) == record.user_id, (record, each, owner.get(each))
