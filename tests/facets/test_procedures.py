@@ -138,7 +138,7 @@ def test_a_replaced_procedure_is_deprecated_and_superseded(memory: Memory) -> No
     assert memory.procedures.get(old.id).status == "deprecated"
     assert [each.id for each in memory.procedures.for_situation(["deploy"])] == [new.id]
     assert [each.id for each in memory.history(new.id)] == [old.id, new.id]
-    with pytest.raises(InvalidInputError, match="user_id"):
+    with pytest.raises(UnknownRecordError):
         memory.procedures.replace(new.id, ["c"], user_id="v")
 
 
