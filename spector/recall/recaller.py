@@ -165,6 +165,7 @@ class Recaller:
         present_ms = self._clock.now_ms()
         now_ms = present_ms if moment is None else moment
         by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
+        by_time = by_time and selecting.get("time_range") is None  # what is given holds
         request = RecallRequest(
             cue=Cue(text, like),
             reading=read_cue(

@@ -172,7 +172,7 @@ def test_only_quoted_memories_count_as_used(told: Memory) -> None:
 def test_nothing_found_is_an_empty_text_with_a_reason(memory: Memory) -> None:
     context = memory.context("violin")
     assert (context.text, context.tokens, bool(context)) == ("", 0, False)
-    assert context.reason == "nothing found"
+    assert context.reason == "nothing is stored"
 
 
 def test_nothing_that_fits_is_an_empty_text_with_a_reason(told: Memory) -> None:
@@ -259,10 +259,10 @@ def test_small_talk_needs_no_memory(told: Memory, cue: str) -> None:
     assert (len(chosen), chosen.abstained, chosen.reason) == (0, True, context.reason)
 
 
-def test_nothing_found_is_no_silence(memory: Memory) -> None:
+def test_an_empty_store_abstains_with_that_reason(memory: Memory) -> None:
     for found in (memory.context("violin"), memory.recall("violin", selective=True)):
         assert not found
-        assert not found.abstained
+        assert (found.abstained, found.reason) == (True, "nothing is stored")
 
 
 def test_a_context_tells_itself_as_json(told: Memory) -> None:

@@ -403,9 +403,9 @@ def test_vectors_that_were_erased_are_in_no_sample(tmp_path: Any) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM, config=config) as memory:
         crowd(memory, 50)
         assert memory.recall("river stone", vector=CUE)
-        assert memory._parts.searcher._by_evidence._ranker._sample is not None
+        assert memory._parts.searcher._by_evidence._ranker._samples
         memory.forget(memory.recall("river stone", vector=CUE, k=3), purge=True)
-        assert memory._parts.searcher._by_evidence._ranker._sample is None
+        assert not memory._parts.searcher._by_evidence._ranker._samples
         assert len(memory.recall("river stone", vector=CUE, k=50)) == 47
 
 
