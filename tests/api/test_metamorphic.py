@@ -25,6 +25,7 @@ import spector
 from spector import (
     Config,
     InvalidInputError,
+    InvalidScopeError,
     ManualClock,
     Memory,
     MemoryRecord,
@@ -461,6 +462,18 @@ def outside_its_validity_it_is_not_found(path: Path) -> None:
     assert _score(ask, valid_from="2026-11-01", valid_until="2026-12-01") > 0
     assert _score(ask, valid_from="2026-12-01") == -math.inf
     assert _score(ask, valid_until="2026-11-01") == -math.inf
+
+
+@case(REMEMBER, "scopes_from_message")
+def a_message_says_whose_it_is_where_it_may(path: Path) -> None:
+    message = {"role": "user", "content": "river", "user_id": "u"}
+    with mind() as memory:
+        with pytest.raises(InvalidScopeError):
+            memory.remember(message)
+        assert len(memory) == 0
+        made = memory.remember(message, scopes_from_message=True)
+        assert made.user_id == "u"
+        assert ids(memory.recall("river", user_id="u")) == [made.id]
 
 
 @case(REMEMBER, "metadata", "session_id", "agent_id", "user_id")
