@@ -16,6 +16,7 @@ import pytest
 
 import spector
 from spector import Memory
+from spector.arguments import SORTS
 from spector.knowledge import plan_merge
 from spector.layout import Flag
 from tests.exchange.travels import exported, lines_of, normal, travelled
@@ -118,7 +119,7 @@ def test_what_the_facets_answer_travels(memory: Memory, tmp_path: Path) -> None:
 def test_a_statistic_stays_out_of_recalls(memory: Memory, tmp_path: Path) -> None:
     known(memory)
     with travelled(exported(memory, tmp_path / "a.jsonl"), tmp_path / "other") as other:
-        hidden = [each for each in other.records() if Flag.AUXILIARY in each.flags]
+        hidden = [each for each in other.records(sorts=SORTS) if Flag.AUXILIARY in each.flags]
         figures = [each.text for each in hidden if each.payload == "statistic"]
         assert {each.split(":")[0] for each in figures} == {
             "coffee mug salience", "coffee mug success rate",
@@ -206,7 +207,7 @@ def test_only_who_is_mentioned_is_named(memory: Memory, tmp_path: Path) -> None:
 def test_a_store_that_knows_a_fact_keeps_one(memory: Memory, tmp_path: Path) -> None:
     known(memory)
     first = exported(memory, tmp_path / "a.jsonl")
-    count, facts = len(memory), len(memory.facts.query())
+    count, facts = memory.count(sorts=SORTS), len(memory.facts.query())
     concept = memory.concepts.of("coffee mug")
     assert concept is not None
     found = memory.import_(tmp_path / "a.jsonl")
@@ -220,9 +221,9 @@ def test_a_store_that_knows_a_fact_keeps_one(memory: Memory, tmp_path: Path) -> 
     assert again.id == concept.id
     assert again.reinforcement_count == 18
     assert len(again.memory_refs["episodes"]) == 18
-    statistics = [each for each in memory.records() if each.payload == "statistic"]
-    assert len(statistics) == 2
-    assert len(memory) == count + len(found) - 2 - 1 - 2  # facts that hold, concept, statistics
+    assert memory.count(sorts="statistic") == 2
+    # facts that hold, concept, statistics
+    assert memory.count(sorts=SORTS) == count + len(found) - 2 - 1 - 2
     assert memory.check().ok
 
 
