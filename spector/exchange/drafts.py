@@ -45,7 +45,10 @@ def draft_of(
     for sort in sorts & TIER_OF_SORT.keys():
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)
-    draft.derived = line.knowledge is not None and line.knowledge.is_derived
+    flags = line.entry.get("flags")  # of an export: a caller's own fact may have sources as well
+    draft.derived = line.knowledge is not None and line.knowledge.is_derived and (
+        flags is None or "auxiliary" in flags
+    )
     draft.restored = _restored(
         line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless
     )

@@ -79,7 +79,7 @@ class Export:
             yield from ((line, False) for line in first)
             for record, image in chunk:
                 if record.id in keys:
-                    yield {**self._line(record, image), **keys[record.id]}, True
+                    yield _by_itself({**self._line(record, image), **keys[record.id]}), True
         with self._reading() as (_, reader):
             last = list(self._knowledge.after(reader)) if reader.holds_any else []
         yield from ((line, False) for line in last)
@@ -155,6 +155,13 @@ class Export:
             except CatalogCorruptError:
                 self._damaged.append(each)
         return out
+
+
+def _by_itself(line: dict[str, Any]) -> dict[str, Any]:
+    """A line; a fact whose sources are not in the export repeats nothing where it arrives."""
+    if "fact" in line.get("payload", ()) and not line.get("sources"):
+        line["flags"] = [each for each in line["flags"] if each != "auxiliary"]
+    return line
 
 
 def _next_of(

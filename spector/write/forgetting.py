@@ -71,6 +71,17 @@ class Doomed(NamedTuple):
     changes: Changes
 
 
+def _stand_alone(tx: Transaction, rows: Iterable[Row]) -> None:
+    """Let memories that were derived from others be ones themselves: their sources have gone."""
+    for row in rows:
+        flags = int.from_bytes(row.mutable[:2], "little") & ~int(Flag.AUXILIARY)
+        if flags != int.from_bytes(row.mutable[:2], "little"):
+            block = flags.to_bytes(2, "little") + row.mutable[2:]
+            tx.hide()
+            tx.set_mutable(row.segment_id, row.slot, block)
+            catalog_rows.set_mutable(tx.connection, [(row.id, block)])
+
+
 class Forgetter:
     """Forgets records. Callers check that the store is open and writable.
 
@@ -281,6 +292,10 @@ class Forgetter:
             supersede.apply(tx, heirs)
             if store is self._parts.router.durable_store():
                 apply_changes(tx, doomed.changes, {}, ())
+                kept = set(doomed.derived).difference(row.id for row in rows)
+                ended = {each.after.id: each.after for each in heirs}
+                found = store.catalog.fetch(sorted(kept))
+                _stand_alone(tx, [ended.get(each, row) for each, row in found.items()])
                 if due_ms:  # a purge leaves no mark of a key
                     mark_forgotten(tx.connection, [row.id for row in rows])
             stage_deletion(tx, rows, due_ms, doomed.items)

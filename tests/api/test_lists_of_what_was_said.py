@@ -66,6 +66,16 @@ def test_a_drawn_fact_is_derived_and_one_of_a_caller_is_not(memory: Memory) -> N
     assert [each.payload for each in memory.records(user_id="w")] == [None, "fact"]
 
 
+def test_a_fact_that_outlives_its_source_is_a_memory(memory: Memory) -> None:
+    """It was in no list and no recall, though nothing else says it any more."""
+    source = memory.remember("Wren keeps bees in Oulu.", user_id="w")
+    fact = memory.facts.add("Wren", "keeps", "bees", source=source)
+    memory.forget(source, cascade=False)
+    assert [each.id for each in memory.records(user_id="w")] == [fact.id]
+    assert [hit.id for hit in memory.recall("Wren bees", user_id="w")] == [fact.id]
+    assert memory.check().ok
+
+
 def test_a_page_has_as_many_as_it_may(memory: Memory) -> None:
     """What is left out of a list takes no place on its pages."""
     pages, after = [], None

@@ -17,6 +17,7 @@ import pytest
 
 import spector
 from spector import ManualClock, Memory
+from spector.arguments import SORTS as EVERY_SORT
 from spector.exchange.lines import KNOWN
 from spector.knowledge.exchange.items import _ITEMS
 from spector.store.payloads import SORTS
@@ -59,7 +60,7 @@ class Life:
         return self.random.choice(given)
 
     def any(self, user: str | None = None, *, everyone: bool = False) -> int:
-        found = self.memory.records()
+        found = self.memory.records(sorts=EVERY_SORT)
         return int(self.pick([
             each.id for each in found if everyone or each.user_id == user
         ] or [0]))  # fmt: skip

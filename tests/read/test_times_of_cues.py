@@ -2,7 +2,8 @@
 
 Mechanism: an explicit date or a plain relative one ("last week") is a window: what lies outside of
 it is no answer, and where nothing lies in it the answer is empty and says so. Damage without it:
-memories of the right days are lost among those that share a word with the cue. Guard: the same memories and cue, the switch on and off.
+memories of the right days are lost among those that share a word with the cue. Guard: the same
+memories and cue, the switch on and off.
 """
 
 from __future__ import annotations

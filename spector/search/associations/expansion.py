@@ -76,7 +76,8 @@ class Associations:
             elif intent is Intent.PROCEDURAL:
                 hits = self._procedures_first(plan, reader, hits)
             elif intent is Intent.CAUSAL:
-                hits = self._with_reached(plan, hits, _causes(reader, hits[: plan.k]), added, moves=True)
+                causes = _causes(reader, hits[: plan.k])
+                hits = self._with_reached(plan, hits, causes, added, moves=True)
             if request.expand:
                 near = _neighbours(reader, hits[: plan.k], request.tuning)
                 hits = self._with_reached(plan, hits, near, added, moves=False)
