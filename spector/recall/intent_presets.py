@@ -140,7 +140,7 @@ def in_order_of(intent: Intent | None, hits: HitList, first: HitList, k: int) ->
 
     What edges and entities tie to them takes no place among the k.
     """
-    if intent is not None and sorted_hits(intent):
+    if intent not in (None, Intent.ENTITY_PROFILE) and sorted_hits(intent):  # a hub has its order
         key = _newest if PARAMS[intent].sort == "newest" else _most_useful
         mine = {hit.id for hit in first}
         head = sorted([hit for hit in hits if hit.id in mine], key=key)
