@@ -341,8 +341,8 @@ class Recaller:
                 request, k=min(max(request.k, _IN_WINDOW), self._config.max_k),
                 reading=replace(request.reading, window=None),
             )
-            hits = lying_in(self._hits_of(deep, kind, usual, 0)[0], request)
-            return hits, hits._holding(hits[:first]) if 0 < first < len(hits) else hits
+            inside = lying_in(self._hits_of(deep, kind, usual, 0)[0], request)
+            return inside, inside._holding(inside[:first]) if 0 < first < len(inside) else inside
         if request.seed is not None:
             self._finder.get_within(request.seed, request.selection.scope)
         preferred = only_preferred(request)
