@@ -31,6 +31,7 @@ from spector.knowledge.induction import (
 )
 from spector.layout import Category, Flag
 from spector.sleep.night import Night, Units, has_flag
+from spector.sleep.protection import AT_REST
 from spector.sleep.retiring import retiring
 from spector.write import Prepared, Unit
 
@@ -225,7 +226,8 @@ def ageing(night: Night) -> Units:
         for row in reader.links("reference:episodes") if payloads else ():
             newest[row["a"]] = max(newest.get(row["a"], 0), row["t_ms"] or 0)
         phases = phases_of(reader, list(payloads)) if payloads else {}
-    mine = rows[night.is_active(rows) & np.isin(rows["id"], np.array(sorted(payloads), np.int64))]
+    awake = (rows["flags"] & AT_REST) == 0
+    mine = rows[awake & np.isin(rows["id"], np.array(sorted(payloads), np.int64))]
     by_user: dict[int, list[ConceptUse]] = defaultdict(list)
     for row in mine:
         each = int(row["id"])
