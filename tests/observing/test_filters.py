@@ -64,7 +64,7 @@ def test_what_may_be_worth_nothing_is_doubtful(text: str) -> None:
     ("Raporu özetle lütfen.", "request"), ("less jargon pls", "request"),
     ("Erzähl mir einen Witz.", "request"), ("Cuéntame un chiste.", "request"),
     ("Raconte-moi une histoire.", "request"), ("帮我写一封信。", "request"),
-    ("haha wow", "small_talk"),
+    ("haha wow", "small_talk"), ("That's so great, Rosa!", "thin"),
 ])  # fmt: skip
 def test_what_nobody_could_ask_for_is_left_out(text: str, name: str | None) -> None:
     found = worth_keeping(text)

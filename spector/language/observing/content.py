@@ -10,13 +10,13 @@ from spector.language.observing.rules import Rules, rules_of
 from spector.language.observing.sentences import parts_of
 from spector.language.tables import Match, language_of, words_of
 
-__all__ = ["content_of", "matches", "substance_of"]
+__all__ = ["ADDRESSED", "content_of", "matches", "substance_of"]
 
 #: weights of what makes a text worth keeping
 _OF_REACTION, _OF_TIME, _OF_QUESTION = 0.5, 1.5, 1.0
 _NUMBER: Final = re.compile(r"\d+")
 #: a name that is spoken to: "Thanks, Ada!"
-_ADDRESSED: Final = re.compile(
+ADDRESSED: Final = re.compile(
     r"(?:^|[,!.?]\s|^(?:[Hh]ey|[Hh]i|[Hh]ello|[Mm]erhaba|[Ss]elam)\s)"
     r"[A-ZÇĞİÖŞÜ]\w+(?=[,!.?]|$)"
 )
@@ -58,7 +58,7 @@ def content_of(
         if each.name in ("stop", "phatic"):
             empty.update(range(each.start, each.end))
         more += each.name == "temporal"
-    return max(0, len(words) - len(empty) + more - len(_ADDRESSED.findall(written)))
+    return max(0, len(words) - len(empty) + more - len(ADDRESSED.findall(written)))
 
 
 def matches(said: str, rules: Rules, name: str) -> bool:

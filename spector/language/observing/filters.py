@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from spector.language.observing.content import content_of, matches
+from spector.language.observing.content import ADDRESSED, content_of, matches
 from spector.language.observing.injection import is_injection, is_system_content
 from spector.language.observing.rules import Rules, patterns_of_all, rules_of
 from spector.language.observing.sentences import Part, parts_of
@@ -198,7 +198,8 @@ def _has_value(text: str, rules: Rules | None = None, *, is_order: bool = False)
     """Whether a text has a number, a name, a time or an address."""
     if _VALUE.search(text):
         return True
-    names = (each for each in _NAME.findall(text) if each[0].isupper())
+    named = ADDRESSED.sub(" ", text)  # who is spoken to is no news
+    names = (each for each in _NAME.findall(named) if each[0].isupper())
     if any(plain(each) not in ASSISTANTS for each in names):
         return True
     text = text.removesuffix(".")
