@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bench.data import NOW, Corpus
 from bench.measure import Row, at_least, at_most
-from bench.stores import Stores, open_store
+from bench.stores import Stores, open_store, user_of
 from bench.stream import fastest_stream
 
 K = 10
@@ -169,3 +169,24 @@ def _stream_gain(pool: ThreadPoolExecutor, words: list[NDArray[np.uint64]]) -> f
     alone = min(seconds(lambda: some(words)) for _ in range(3))
     both = min(seconds(lambda: list(pool.map(some, (words[::2], words[1::2])))) for _ in range(3))
     return alone / both
+
+
+def test_recall_of_one_user_among_many(
+    row: Row, stores: Stores, corpus: Corpus, pinned: int, store_size: int
+) -> None:
+    """What a user's scores are measured by is counted over his memories, for each of 100 users."""
+    with open_store(stores.get(store_size, named=True).path, corpus.dim) as memory:
+
+        def recall(cue: str, vector: Any, user: str) -> list[str]:
+            return [hit.text for hit in memory.recall(cue, vector=vector, user_id=user, k=K)]
+
+        asked = [(*corpus.cue(i), user_of(i)) for i in range(200)]
+        for each in asked[:100]:
+            recall(*each)
+        row.calls(
+            recall, asked, at_most=2000, budget_s=4,
+            id=f"recall.user.{store_size}", group="recall",
+            title="recall by words of one user in 100", unit="ms",
+            params={"records": store_size, "dim": corpus.dim, "threads": 1, "k": K},
+            target=at_most(5.0),
+        )  # fmt: skip

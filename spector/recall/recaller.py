@@ -351,23 +351,13 @@ class Recaller:
             hits = self._searcher.recall(request)
         if len(hits) < min(LEAST_HITS, request.k) and request is not usual and request.lexical:
             hits = filled_up(hits, self._searcher.recall(semantic(usual)), request.k)
-        if not hits:
-            return self._nothing_of(request, hits), hits
-        if kind is not None:
+        if not hits and (reason := self._listing.why_empty(request.selection)):
+            hits = hits._holding((), abstained=True, reason=reason)
+        if hits and kind is not None:
             hits = answer_parts(self._searcher, self._embedder, request, kind, hits)
-        if first >= request.k or not first:
+        if not hits or not first or first >= request.k:
             return hits, hits
         return hits, self._hits_of(replace(request, k=first), kind, usual, first)[0]
-
-    def _nothing_of(self, request: RecallRequest, hits: HitList) -> HitList:
-        """An answer without hits, which says so where the scope is empty."""
-        chosen = request.selection
-        labels = {name: label for name in SCOPES if (label := getattr(chosen, name)) is not None}
-        if self._listing.has_any(Selection(**labels)):
-            return hits
-        named = " and ".join(f"{name} {label!r}" for name, label in labels.items())
-        where = f"nothing is stored with {named}" if named else "nothing is stored"
-        return hits._holding((), abstained=True, reason=where)
 
     def _confine(self, hits: Sequence[Hit], selection: Selection) -> None:
         """Let the records of hits name no memory outside of the selection's scope."""

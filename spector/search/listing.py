@@ -200,13 +200,15 @@ class Listing:
                 out.update(row[0] for row in store.catalog.select(few.sql, few.params))
         return out
 
-    def has_any(self, chosen: Selection) -> bool:
-        """Whether anything is of a selection, also what rests or is superseded."""
-        condition, _ = self.condition(chosen)
-        return any(
-            store.catalog.select(found.sql, found.params, limit=1)
-            for store, found in self.conditions(chosen, condition)
-        )
+    def why_empty(self, chosen: Selection) -> str:
+        """That nothing is stored in the scope of a selection, not even what rests; "" else."""
+        labels = {name: label for name in SCOPES if (label := getattr(chosen, name)) is not None}
+        scope = Selection(**labels)
+        for store, found in self.conditions(scope, self.condition(scope)[0]):
+            if store.catalog.select(found.sql, found.params, limit=1):
+                return ""
+        named = " and ".join(f"{name} {label!r}" for name, label in labels.items())
+        return f"nothing is stored with {named}" if named else "nothing is stored"
 
     def condition(
         self, chosen: Selection, moment_ms: int | None = None, *, beside_ways: bool = False
