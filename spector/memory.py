@@ -114,7 +114,7 @@ class Memory(Verbs):
 
         The old version counts as never having been, for recalls as of an earlier time as well. For
         what was true and is no longer, use ``remember(..., supersedes=id)``. A new text is embedded
-        again; the old one is gone from recall at once and from the files after :meth:`compact`.
+        and read again; the old one and its facts are gone at once, from files by :meth:`compact`.
         None clears metadata, aliases, an attachment, a bound or an end; new metadata keep the
         aliases. The end of what a memory supersedes follows its ``event_time`` or ``valid_from``.
 
@@ -131,7 +131,9 @@ class Memory(Verbs):
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         named = self._parts.finder.named(target, key, namespace, scope)
-        return self._parts.updater.update(named, changes, move_to, scope)
+        reads = "text" in changes and self.facts._is_read(named)
+        found = self._parts.updater.update(named, changes, move_to, scope)
+        return self.facts._read_anew(found) if reads else found
 
     @verb
     def reinforce(
@@ -332,9 +334,6 @@ class Memory(Verbs):
         """A memory's earlier and later versions, at any distance, and itself; oldest first.
 
         Forgotten versions, and links that lead out of a guard's scope, are left out.
-
-        Raises:
-            UnknownRecordError: there is no such memory.
         """
         self._parts.access.ensure()
         scope = self._parts.listing.scope(user_id, agent_id, session_id)

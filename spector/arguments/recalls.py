@@ -29,7 +29,7 @@ __all__ = [
 
 _INCLUDABLE: Final = {
     "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
-    "derived": Flag.AUXILIARY,
+    "derived": Flag.AUXILIARY, "statistics": Flag.AUXILIARY,
 }
 _MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what a memory may be

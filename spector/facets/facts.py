@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Unpack
 
@@ -19,6 +19,7 @@ from spector.knowledge import (
     KnowledgeReader,
     New,
     checked_part,
+    current_facts,
     fact_steps,
     folded,
     held_fact,
@@ -28,7 +29,7 @@ from spector.knowledge import (
 from spector.layout import Category
 from spector.process import verb
 from spector.records import FactEdge, FactRecord, ForgetReport, MemoryRecord
-from spector.store.catalog import ANYBODY, Scope
+from spector.store.catalog import ANYBODY, Row, Scope
 from spector.write import Memories, Prepared, UnpreparedError
 
 __all__ = ["Facts"]
@@ -108,6 +109,10 @@ class Facts(Statements):
             )
         return self._get(done.id_of(made[0]))
 
+    @property
+    def _fetch(self) -> Callable[[Sequence[int]], Mapping[int, Row]]:
+        return self._parts.store.catalog.fetch
+
     def _known(self, fact: FactToAdd) -> bool:
         with self._read() as reader:
             return held_fact(reader, fact) is not None
@@ -133,7 +138,7 @@ class Facts(Statements):
         scope = self._scope(user_id, agent_id)
         with self._read() as reader:
             rows = _about(reader, name, scope.user_id)
-            found = self._made(reader, rows.values(), scope)
+            found = self._made(reader, current_facts(reader, rows.values(), self._fetch), scope)
         found.sort(key=lambda each: (-each.confidence, each.id))
         most = None if limit is None else parse_integer(limit, "limit", low=1)
         found = found[:most]
@@ -161,7 +166,9 @@ class Facts(Statements):
             conditions["holds"] = 1
         with self._read() as reader:
             rows = [row for row in reader.facts(**conditions) if row["confidence"] >= least]
-            found = self._made(reader, rows, self._scope(user_id, agent_id))
+            found = self._made(
+                reader, current_facts(reader, rows, self._fetch), self._scope(user_id, agent_id)
+            )
         if moment is None:
             return found
         return [each for each in found if _held_at(each.record, moment)]
@@ -214,9 +221,13 @@ class Facts(Statements):
             for user in sorted(users):
                 if scope.user_id not in (None, user):
                     continue
-                for row, hop in fact_steps(
+                steps = list(fact_steps(
                     reader, name, user, hops=hops, direction=direction, limit=most - len(out)
-                ):
+                ))  # fmt: skip
+                current = current_facts(reader, [row for row, _ in steps], self._fetch)
+                for row, hop in steps:
+                    if row not in current:
+                        continue
                     said = row["json"]
                     out.append(FactEdge(
                         said["subject"], said["predicate"], said["object"], row["id"], hop

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Unpack
+from collections.abc import Iterable
+from typing import Any, Final, Unpack
 
-from spector.arguments import check_text
+from spector.arguments import check_text, id_of
 from spector.facets.base import Facet, Guard, guarded, ids_of
 from spector.knowledge import (
     Changes,
@@ -24,10 +25,13 @@ from spector.layout import Category
 from spector.process import verb
 from spector.providers import Fact, embedded
 from spector.records import FactRecord, MemoryRecord, ReadReport, is_user_said
+from spector.store.catalog import Scope
 from spector.write import Memories, Prepared
 
 __all__ = ["FACT_GROWTH", "Statements", "registered"]
 
+#: sorts of payloads that memories of messages have, which are read
+_OF_MESSAGES: Final = frozenset({"observed", "episode"})
 #: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
 FACT_GROWTH = 2.0
 
@@ -85,13 +89,37 @@ class Statements(Facet):
             UnknownRecordError: One does not exist. InvalidInputError: One is of a volatile tier.
         """
         self._may_write()
-        ids, scope = ids_of(source, "source"), self._scope(**guard)
+        return self._learn(ids_of(source, "source"), self._scope(**guard))
+
+    def _is_read(self, target: Any) -> bool:
+        """Whether what a memory says was read: by observing, learning or sleep."""
+        memory = id_of(target)
+        if type(memory) is not int or not 0 <= memory < 1 << 63:
+            return False
+        with self._read() as reader:
+            state = reader.sleep_state()
+            return bool(
+                "observed" in reader.sorts([memory]).get(memory, ())
+                or reader.links("source", b=[memory]) or reader.links("mention", b=[memory])
+                or (state and memory <= state["extracted_id"])
+            )
+
+    def _read_anew(self, record: MemoryRecord) -> MemoryRecord:
+        """Read a memory whose words have changed, and return it."""
+        self._learn([record.id], self._scope(), _OF_MESSAGES)
+        return record
+
+    def _learn(
+        self, ids: Iterable[int], scope: Scope, also: frozenset[str] = frozenset()
+    ) -> ReadReport:
+        """Read memories; those of a sort are left out, unless it is among ``also``."""
         records = sorted(
             (self._lasting(each, scope) for each in ids), key=lambda each: (each.event_ms, each.id)
         )
         skipped: Counter[str] = Counter()
         with self._read() as reader:
-            derived = set(reader.sorts([each.id for each in records]))
+            sorts = reader.sorts([each.id for each in records])
+            derived = {each for each, found in sorts.items() if found - also}
             single = registered(reader)
         found: list[tuple[MemoryRecord, Reading]] = []
         fallbacks = 0

@@ -7,7 +7,7 @@ stays in the history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,11 +15,13 @@ from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import fact_key, folded
+from spector.layout import Flag
+from spector.store.catalog import Row
 from spector.store.payloads import compact_json
 
 __all__ = [
-    "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction", "held_fact",
-    "is_single_valued", "plan_fact", "put_fact", "sentence",
+    "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction", "current_facts",
+    "held_fact", "is_single_valued", "plan_fact", "put_fact", "sentence",
 ]
 
 #: characters of a subject, predicate or object
@@ -52,6 +54,27 @@ class FactToAdd:
     @property
     def key(self) -> str:
         return fact_key(self.subject, self.predicate, self.object)
+
+
+def current_facts(
+    reader: KnowledgeReader, rows: Iterable[dict[str, Any]],
+    fetch: Callable[[Sequence[int]], Mapping[int, Row]],
+) -> list[dict[str, Any]]:
+    """Rows of facts that have not ended, and do not rest like all of their sources.
+
+    Args:
+        fetch: finds the memories of ids that have not ended.
+    """
+    by_id = {row["id"]: row for row in rows}
+    found = fetch(sorted(by_id))
+    resting = {each for each, row in found.items() if row.mutable[0] & Flag.DORMANT}
+    sources = reader.sources(resting) if resting else {}
+    known = fetch(sorted({each for some in sources.values() for each in some}))
+    awake = {each for each, row in known.items() if not row.mutable[0] & Flag.DORMANT}
+    return [
+        row for each, row in by_id.items()
+        if each in found and (each not in resting or awake & {*sources.get(each, ())})
+    ]
 
 
 def checked_part(value: object, name: str) -> str:

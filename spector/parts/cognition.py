@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from spector.clock import iso_of_ms
-from spector.knowledge import KnowledgeReader
+from spector.knowledge import KnowledgeReader, current_facts
 from spector.providers import CachedEmbedder, Embedder
 from spector.store.core import Store
 from spector.upkeep import count_flags
@@ -27,7 +27,10 @@ def cognition_stats(
     """
     flags = count_flags(stores)
     with store.catalog.reading() as db:
-        known = _knowledge(KnowledgeReader(db, store.catalog.path))
+        known = _knowledge(reader := KnowledgeReader(db, store.catalog.path))
+        if flags.dormant or store.catalog.ends.along():
+            current = current_facts(reader, reader.facts(holds=1), store.catalog.fetch)
+            known["facts"]["count"] = len(current)
     return {
         "sessions": sessions["live"], "sensory": sessions["sensory"],
         "zones": sessions["zones"],

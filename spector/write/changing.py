@@ -7,12 +7,13 @@ from typing import Any
 
 from spector.arguments import id_of, ids_in
 from spector.errors import ImmutableRecordError, InvalidInputError
+from spector.knowledge import KnowledgeReader, derived_of
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, newer_than
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record
-from spector.store.payloads import make_tables, put_rows, table_named
+from spector.store.payloads import has_tables, make_tables, put_rows, table_named
 from spector.tiers import TierStore, unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
@@ -78,16 +79,37 @@ class Changer:
         return self._change_all(target, change, scope)
 
     def _change_all(self, target: Any, change: Change, scope: Scope) -> list[MemoryRecord]:
-        """Change what a caller names, each memory once; nothing changes if one may not."""
+        """Change what a caller names, each memory once, and what is derived from them alone.
+
+        Nothing changes if one of those that are named may not.
+        """
         ids, finder = list(dict.fromkeys(ids_in(target, "target"))), self._parts.finder
         with self._parts.exclusive():
             for each in ids:
                 store, row, _ = finder.locate(each, scope)
                 tier, header = self._header(store, row)
                 change(header, to_record(row, header, tier.name))  # on a copy: it may refuse
-            records = self.change(ids, change, scope)
+            records = self.change([*ids, *self._along(ids)], change)[: len(ids)]
         self._note_writes(len(records))
         return [finder.within(record, scope) for record in records]
+
+    def _along(self, ids: Collection[int]) -> list[int]:
+        """What is derived from memories, and from no other that is awake; not what may not change.
+        """
+        store = self._parts.router.durable_store()
+        with store.catalog.reading() as db:
+            if not has_tables(db):
+                return []
+            reader = KnowledgeReader(db, store.catalog.path)
+            first = derived_of(reader, ids)
+            others = {each for some in reader.sources(first.weaker).values() for each in some}
+            awake = {
+                row.id for row in store.catalog.fetch(sorted(others)).values()
+                if not row.mutable[0] & Flag.DORMANT
+            }
+            found = derived_of(reader, {*ids, *(others - awake)}).memories
+        rows = store.catalog.fetch(sorted(found & (first.memories | first.weaker) - {*ids}))
+        return [each for each, row in rows.items() if not row.mutable[0] & Flag.IMMUTABLE]
 
     def reinstate(
         self, target: Named, scope: Scope = ANYBODY, *, keep: bool = False

@@ -324,6 +324,11 @@ class Forgetter:
                 return None
             return self.forget(gone, named=False, at_once=True, include_protected=True)
 
+    def forget_ended(self) -> None:
+        """Forget what has expired, if knowledge hangs on it."""
+        if self._parts.router.durable_store().catalog.ends.along():
+            self.forget_expired()
+
     def unmark_all(self, user_id: str) -> None:
         """Erase the marks of every key of a user that was forgotten."""
         store = self._parts.router.durable_store()

@@ -57,7 +57,7 @@ class Ends:
             return "", ()
         sql, params = over
         alive = f" AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.id = {table}.id AND {sql})"
-        if along := self.look_along(sql, *params):
+        if along := self.along():
             alive += f" AND {table}.id NOT IN (SELECT value FROM json_each(?))"
             return alive, (*params, json.dumps(sorted(along)))
         return alive, params
@@ -68,11 +68,13 @@ class Ends:
         if over is None:
             return None
         sql, params = over
-        along = json.dumps(sorted(self.look_along(sql, *params)))
-        return (
-            f"SELECT id FROM entry WHERE {sql} UNION SELECT value FROM json_each(?)",
-            (*params, along),
-        )
+        ended = f"SELECT id FROM entry WHERE {sql} UNION SELECT value FROM json_each(?)"
+        return ended, (*params, json.dumps(sorted(self.along())))
+
+    def along(self) -> Collection[int]:
+        """Memories that have no end, and are derived from nothing but what has expired."""
+        over = self.over()
+        return () if over is None else self.look_along(over[0], *over[1])
 
     def over(self) -> tuple[str, tuple[int, ...]] | None:
         """SQL over entries whose end has come; None where none has an end, or all are read."""

@@ -114,8 +114,7 @@ class KnowledgeWriter:
         store = self._parts.router.durable_store()
         with store.exclusive():
             now_ms = self._parts.clock.now_ms()
-            for each in () if scope.is_open else named:
-                self._parts.finder.find(each, scope)
+            self._make_way(scope, named)
             with store.catalog.latest() as db:
                 changes = decide(KnowledgeReader(db, store.catalog.path), now_ms)
             if not changes and not strengthen:
@@ -157,6 +156,13 @@ class KnowledgeWriter:
             if layer is not None:
                 self._parts.callbacks.note_stored(layer, [record])
         return Committed(dict(zip(changes.store, records, strict=True)), tuple(items))
+
+    def _make_way(self, scope: Scope, named: Iterable[int]) -> None:
+        """Refuse named memories outside of a scope, and forget what has ended."""
+        for each in () if scope.is_open else named:
+            self._parts.finder.find(each, scope)
+        for forget in self._parts.endings:
+            forget()
 
     def _draft(self, prepared: Prepared, gone: tuple[int, ...] = ()) -> Draft:
         """The draft of a text, with the memories that it supersedes."""
