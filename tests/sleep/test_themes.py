@@ -13,9 +13,9 @@ from contextlib import contextmanager
 import pytest
 
 import spector
-from spector import ManualClock, Memory
+from spector import Flag, ManualClock, Memory
 from tests.facets.test_erasure import mention
-from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, themes_in
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
 
 FERRY = ("Selin painted the ferry green.", "Selin sold the ferry to a baker.",
          "Selin swims in the bay at dawn.", "Selin teaches sailing on Sundays.")  # fmt: skip
@@ -145,7 +145,7 @@ def rested(memory: Memory, ids: Sequence[int]) -> None:
         return changes
 
     for each in ids:
-        memory.retire(each)
+        set_strength(memory, each, flags=int(memory.get(each).flags | Flag.DORMANT))
     memory._parts.knowledge.commit(decide)
 
 
