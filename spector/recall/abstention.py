@@ -155,8 +155,10 @@ def _room(signals: Signals | None, probability: float, sure: float) -> float:
 
 def select_hits(hits: HitList, k: int, config: Config, cut: float) -> HitList:
     """The hits that are worth returning: none when nothing seems to answer, see `choose_hits`."""
+    if not hits:  # which says why
+        return hits
     verdict, found = choose_hits(hits, k, config, cut=cut)
-    silent = verdict.silent and bool(hits)
+    silent = verdict.silent
     kept = [hit for hit, _, reason in found if not reason]
     return hits._holding(kept, abstained=silent, reason=verdict.reason if silent else hits.reason)
 

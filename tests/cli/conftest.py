@@ -90,6 +90,6 @@ def filled(run: Run, tmp_path: Path) -> Path:
     source = tmp_path / "lines.jsonl"
     source.write_text("\n".join(map(json.dumps, LINES)) + "\n")
     path = tmp_path / "store"
-    result = run("import", path, source)
+    result = run("import", path, source, "--scopes-from-message")
     assert result.code == 0, result.err
     return path

@@ -772,8 +772,8 @@ def test_a_cue_of_many_pages_is_read_in_part_and_the_command_says_so(
 
 def test_an_order_and_a_summary_bring_twice_as_many(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "s"
-    for n in range(12):
+    for n in range(22):
         run("remember", path, f"errand number {n}")
-    for cue, k in (("summarize the errands", 10), ("which errands?", 5)):
+    for cue, k in (("summarize the errands", 20), ("which errands?", 10)):
         assert len(run("recall", path, cue, "--json").json["hits"]) == k
     assert len(run("recall", path, "summarize the errands", "-k", "3", "--json").json["hits"]) == 3

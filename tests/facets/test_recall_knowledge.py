@@ -318,7 +318,6 @@ def test_an_entity_hub_lists_all_mentions_by_utility(memory: Memory) -> None:
     hits = memory.recall("Who is Acme?", intent="entity_profile", k=4)
     assert [hit.id for hit in hits] == [members[2].id, *sorted([members[1].id, members[3].id]),
                                         members[0].id]  # fmt: skip
-    assert "entity" in {hit.via for hit in hits} <= {"entity", "vector", "words"}
 
 
 def test_preferences_come_alone_if_there_are_any(memory: Memory) -> None:

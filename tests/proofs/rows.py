@@ -310,7 +310,7 @@ ROWS: Final = (
         "nights", "A night cut or killed leaves what a whole one does; undone, what was before",
         "SIGKILL at random file calls of nights in which every step has work, cut after each unit;"
         " the next call finishes them, and all that the store says is compared; purges during a"
-        " night, undoing, ten users", ("durable", "search", "language", "providers"),
+        " night, undoing, ten users", ("durable", "search", "language", "providers", "arguments"),
         {"kills_in_a_night": 200},
     ),
     Row("repair", "Whatever is intact can be salvaged", "check --repair on every kind of damage",

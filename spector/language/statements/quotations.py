@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -88,9 +89,11 @@ class Quotation:
 
 def own_words(text: str) -> str:
     """A text with spaces in place of what it quotes; every other letter stays at its place."""
+    out, at = [], 0
     for each in quotations(text):
-        text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
-    return text
+        out += [text[at : each.start], " " * (each.end - each.start)]
+        at = each.end
+    return "".join((*out, text[at:]))
 
 
 def shorten_quotations(text: str, most: int) -> str:
@@ -118,9 +121,10 @@ def quotations(text: str) -> tuple[Quotation, ...]:
     """
     found: list[Quotation] = []
     for start, end, kind in _candidates(text):
-        if start < end and not any(start < each.end and each.start < end for each in found):
-            found.append(Quotation(start, end, kind))
-    return tuple(sorted(found, key=lambda each: each.start))
+        at = bisect_left(found, end, key=lambda each: each.start)
+        if start < end and (not at or found[at - 1].end <= start):
+            found.insert(at, Quotation(start, end, kind))
+    return tuple(found)
 
 
 def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
