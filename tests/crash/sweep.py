@@ -252,9 +252,10 @@ def _recalled(stage: Stage, memory: spector.Memory, record_id: int, text: str) -
     if not text:  # what has none comes in no recall
         return []
     vector = stage.life.vector(text, memory.dim)
-    hits = memory.recall(vector=vector, k=1, lexical=False, profile="similarity")
+    # two, as what contradicts it and is newer stands before it
+    hits = memory.recall(vector=vector, k=2, lexical=False, profile="similarity")
     wrong = []
-    if [hit.id for hit in hits] != [record_id]:
+    if record_id not in [hit.id for hit in hits]:
         wrong.append(f"recall by vector does not find {record_id} {text!r}")
     found = memory.recall(text.split()[0], vector=vector, k=3)
     # a fact and its source are one hit
