@@ -145,9 +145,9 @@ def in_order_of(intent: Intent | None, hits: HitList, first: HitList, k: int) ->
         mine = {hit.id for hit in first}
         head = sorted([hit for hit in hits if hit.id in mine], key=key)
         hits = hits._holding([*head, *(hit for hit in hits if hit.id not in mine)])
-    own = [hit.id for hit in hits if not hit.graph_distance]
-    if len(own) <= k:
+    if len(hits) <= k:
         return hits
+    own = [hit.id for hit in hits if not hit.graph_distance]
     cut = set(own[k:])
     return hits._holding([hit for hit in hits if hit.id not in cut])
 

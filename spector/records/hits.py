@@ -394,6 +394,8 @@ class HitList(list[Hit]):
     @property
     def themes(self) -> tuple[Hit, ...]:
         """Themes of what the cue names, beside the hits: no source of theirs is a hit."""
+        if not self._themes:
+            return ()
         return self._themes_beside({each for hit in self for each in (hit.id, *hit.also)})
 
     def _themes_beside(self, shown: Set[int]) -> tuple[Hit, ...]:
