@@ -340,7 +340,7 @@ def _sleeper_of(
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
     keeper.expire = forgetter.forget_expired
-    context.endings.append(forgetter.forget_ended)
+    knowledge.forget_ended = forgetter.forget_ended
     return Sleeper(
         calls, context.router, context.config, context.clock, ensure=access.ensure,
         empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),

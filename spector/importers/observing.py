@@ -23,16 +23,27 @@ __all__ = ["observable", "observing"]
 _DECIDED: Final = frozenset(("key", "namespace", "tier", "valence", "arousal"))
 
 
-def observable(message: Message) -> Message:
-    """A message of an import as ``observe`` takes it."""
-    return {name: value for name, value in message.items() if name not in _DECIDED}
+def observable(message: Message, source: str | None = None) -> Message:
+    """A message of an import as ``observe`` takes it.
+
+    The file of a conversation is where it is kept, and no source of what is said in it: it is in
+    ``metadata["imported_from"]``, unless it is the ``source`` that the caller names.
+    """
+    taken = {name: value for name, value in message.items() if name not in _DECIDED}
+    if taken.get("role") and taken.get("source") not in (None, source):
+        metadata = taken.get("metadata") or {}
+        taken["metadata"] = {"imported_from": taken.pop("source"), **metadata}
+    return taken
 
 
-def observing(memory: Memory, observe: Callable[[list[dict[str, Any]]], None]) -> Storing:
+def observing(
+    memory: Memory, observe: Callable[[list[dict[str, Any]]], None], source: str | None = None
+) -> Storing:
     """What stores the messages of an import by observing those that were not observed before.
 
     Args:
         observe: takes messages without keys and tiers.
+        source: where all of them are from, as the caller says.
     """
     parts = memory._parts
 
@@ -51,7 +62,7 @@ def observing(memory: Memory, observe: Callable[[list[dict[str, Any]]], None]) -
         for message, path in zip(messages, paths, strict=True):
             outcomes.append("known" if path in seen else "new")
             if path not in seen:
-                fresh.append(observable(message))
+                fresh.append(observable(message, source))
             if path is not None:
                 seen.add(path)  # the same message again, within this step
         if fresh:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -33,8 +32,6 @@ class WriteContext:
     speakers: Speakers
     callbacks: LayerCallbacks = field(default_factory=LayerCallbacks)
     watchers: Watchers = field(default_factory=Watchers)
-    #: called before knowledge changes: no row of it may then hang on a memory that has expired
-    endings: list[Callable[[], object]] = field(default_factory=list)
     #: the stores of the router, which knows them weakly: the last call may come from a collector
     stores: tuple[Store, ...] = field(init=False)
 

@@ -69,6 +69,8 @@ class KnowledgeWriter:
         self._writer = writer
         self._changer = changer
         self._note_writes = note_writes
+        #: called before knowledge changes: no row of it may then hang on a memory that has expired
+        self.forget_ended: Callable[[], object] = bool
 
     @managed
     def reading(self) -> Iterator[KnowledgeReader]:
@@ -161,8 +163,7 @@ class KnowledgeWriter:
         """Refuse named memories outside of a scope, and forget what has ended."""
         for each in () if scope.is_open else named:
             self._parts.finder.find(each, scope)
-        for forget in self._parts.endings:
-            forget()
+        self.forget_ended()
 
     def _draft(self, prepared: Prepared, gone: tuple[int, ...] = ()) -> Draft:
         """The draft of a text, with the memories that it supersedes."""

@@ -100,7 +100,7 @@ def _store(
         try:
             importing.store(
                 memory, progress=progress.reach,
-                storing=None if tally is None else observing(memory, observe),
+                storing=None if tally is None else observing(memory, observe, args.source),
             )
         except BaseException as error:
             _say_how_far(memory, before, importing, error, console)

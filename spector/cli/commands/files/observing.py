@@ -132,7 +132,7 @@ def _observe(
     args: argparse.Namespace, console: Console, memory: Memory, messages: list[dict[str, Any]],
     tally: Tally,
 ) -> list[str]:
-    messages = [observable(each) for each in messages]
+    messages = [observable(each, args.source) for each in messages]
     results = memory.observe_many(
         messages, timezone=args.timezone, dry_run=args.dry_run, scopes_from_message=True
     )
