@@ -9,10 +9,18 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from spector.language.frames.pairs import in_figures
-
 __all__ = ["Amount", "are_of_kind", "values_and_rest"]
 
+_FIGURES: Final = {
+    word: str(at) for row, begin in (
+        ("two three four five six seven eight nine ten eleven twelve", 2),
+        ("second third fourth fifth sixth seventh eighth ninth tenth", 2),
+        ("uc dort bes alti yedi sekiz dokuz", 3),
+        ("ikinci ucuncu dorduncu besinci altinci yedinci sekizinci dokuzuncu onuncu", 2),
+        ("iki", 2),
+    ) for at, word in enumerate(row.split(), begin)
+}
+_FIGURE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_FIGURES, key=len, reverse=True))})(?= [a-z])")
 _MONTHS: Final = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
@@ -69,7 +77,7 @@ class Amount(NamedTuple):
 
 def values_and_rest(folded: str) -> tuple[tuple[Amount, ...], str]:
     """The values of a text in folded letters, and the text with blanks in their places."""
-    text = in_figures(folded)
+    text = _FIGURE.sub(lambda found: _FIGURES[found.group()], folded)
     out: list[Amount] = []
     for kind, pattern in _PATTERNS:
         for found in list(pattern.finditer(text)):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["STEM", "met"]
+__all__ = ["met"]
 
 #: letters of a word that has other endings, and of its endings
-STEM, _ENDING = 4, 5
+_STEM, _ENDING = 4, 5
 #: letters of what stands for a longer word, at most
 _SHORTEST: Final = 4
 #: case and person of a short Turkish noun: "odada", "odaya"
@@ -32,10 +32,10 @@ def _are_akin(one: str, other: str) -> bool:
     n = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
     if any(map(str.isdigit, one + other)):
         return False
-    if n == STEM - 1 and _CASE.fullmatch(one[n:]) and _CASE.fullmatch(other[n:]):
+    if n == _STEM - 1 and _CASE.fullmatch(one[n:]) and _CASE.fullmatch(other[n:]):
         return True
     return f"{one}s" == other or f"{other}s" == one or (
-        n >= STEM and max(len(one), len(other)) - n <= _ENDING)
+        n >= _STEM and max(len(one), len(other)) - n <= _ENDING)
 
 
 def _is_short_for(short: str, word: str) -> bool:

@@ -12,7 +12,7 @@ import re
 from typing import Final, NamedTuple
 
 from spector.language.cues import asks_for_value
-from spector.language.frames.chat.amounts import Amount, values_and_rest
+from spector.language.frames.amounts import Amount, values_and_rest
 from spector.language.words import analyse, plain
 from spector.process import keeps
 
