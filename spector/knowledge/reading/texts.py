@@ -1,8 +1,8 @@
 """What a text says: the names that it mentions and the facts that it states, as one change set.
 
 Facts learned so hang on the memory that states them. What a user said is superseded, or gains
-confidence, only through what a user says: an assistant's or a tool's statement of the same, or against
-it, makes no fact.
+confidence, only through what a user says: an assistant's or a tool's statement of the same, or
+against it, makes no fact.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ __all__ = [
 MOST_ENTITIES: Final = 8
 #: confidence from which on a memory changes facts
 _BELIEVED: Final = 0.5
+#: confidence of a memory of the user's words; what others state is less sure by as much as they are
+_USERS_TRUST: Final = 0.9
 _AGENT_ROLES: Final = ("assistant", "agent", "ai")
 
 
@@ -232,7 +234,7 @@ def plan_reading(
     facts: list[int | New] = []
     earlier: list[tuple[Statement, New]] = []
     for n, one in enumerate(reading.facts, first):
-        trust = 1.0 if _is_of_user(memory) else memory.confidence
+        trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
         fact = fact_of(one, scope, memory.id, trust)
         known = reader.facts(scope=scope, fact_key=fact.key)
         present = [row for row in known if row["holds"]]

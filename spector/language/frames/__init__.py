@@ -17,10 +17,9 @@ from spector.language.frames.limits import are_limited_apart, is_of_before
 from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
 from spector.language.frames.predicates import (
     ONE_VALUED,
-    SLOTS,
+    is_label,
     is_single_valued,
     names_of_predicate,
-    predicate_of,
 )
 from spector.language.frames.statement import (
     AGENT,
@@ -36,7 +35,6 @@ __all__ = [
     "AGENT",
     "NO_CONFLICT",
     "ONE_VALUED",
-    "SLOTS",
     "USER",
     "Given",
     "Modality",
@@ -51,12 +49,12 @@ __all__ = [
     "compare",
     "denial_in",
     "extract",
+    "is_label",
     "is_of_before",
     "is_single_valued",
     "names_of_predicate",
     "normal_value",
     "of_same_subjects",
-    "predicate_of",
     "replacement",
     "spoken",
     "tension",
