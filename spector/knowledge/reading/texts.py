@@ -31,7 +31,7 @@ from spector.language.entities import (
     load_head,
     person_mentions,
 )
-from spector.language.frames import Statement, compare, extract, is_of_before
+from spector.language.frames import Statement, canonical, compare, extract, is_of_before
 from spector.language.statements import may_instruct, person_of
 from spector.language.words import folded
 from spector.records import MemoryRecord, is_user_said
@@ -126,7 +126,7 @@ def read_statements(
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
     """Statements that can be kept, each once."""
     out: dict[tuple[str, ...], Stated] = {}
-    for each in statements:
+    for each in map(canonical, statements):
         parts = (each.subject, each.predicate, each.object)
         if all(folded(part) and len(part) <= MOST_CHARS for part in parts):
             made = Stated(each)
@@ -202,7 +202,7 @@ def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
 #: predicate -> what its subject and its object are, where that is sure
 _KINDS_OF_ENDS: Final[Mapping[str, tuple[str, str]]] = {
     "lives_in": ("person", "place"), "born_in": ("person", "place"),
-    "works_at": ("person", "org"), "works_as": ("person", ""), "married_to": ("person", "person"),
+    "works_at": ("person", "org"), "works_as": ("person", ""), "partner": ("person", "person"),
 }  # fmt: skip
 _MOST_NAME_WORDS: Final = 3
 #: looks living memories up by their ids

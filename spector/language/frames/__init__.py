@@ -21,6 +21,7 @@ from spector.language.frames.predicates import (
     is_single_valued,
     names_of_predicate,
 )
+from spector.language.frames.relations import canonical, predicates_like
 from spector.language.frames.statement import (
     AGENT,
     USER,
@@ -45,6 +46,7 @@ __all__ = [
     "Verdict",
     "are_limited_apart",
     "are_of_kind",
+    "canonical",
     "changed_in_chat",
     "compare",
     "denial_in",
@@ -55,6 +57,7 @@ __all__ = [
     "names_of_predicate",
     "normal_value",
     "of_same_subjects",
+    "predicates_like",
     "replacement",
     "spoken",
     "tension",
