@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from typing import Any, Literal, cast
 
-from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
+from spector.arguments import check_scope, parse_as_of, parse_integer, parse_speaker, parse_switch
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Operation, Steps, verb
@@ -312,7 +312,7 @@ class Verbs(Faceted):
     def session(
         self, session_id: Id = None, *, user_id: Id = None, agent_id: Id = None,
         profile: str | ScoringProfile | None = None,
-        tokenizer: str | Callable[[str], int] | None = None,
+        tokenizer: str | Callable[[str], int] | None = None, speaker: str | None = None,
     ) -> Session:
         """The session of a user, an agent and an id, begun if there is none.
 
@@ -326,6 +326,7 @@ class Verbs(Faceted):
             agent_id: what is stored is of this agent; what is recalled is of all.
             profile: ranks the session's recalls; the memory's own if None.
             tokenizer: counts the tokens of its zones and contexts, as in :meth:`context`.
+            speaker: how a talk of several people names the user: "Ann: ..." is then the user's.
 
         Raises:
             InvalidInputError: naming the argument.
@@ -339,6 +340,7 @@ class Verbs(Faceted):
         ranking = None if profile is None else get_profile(profile)
         counter = token_counter(tokenizer)
         state = parts.sessions.state(SessionKey(user_id, agent_id, named), counter)
+        state.speaker = parse_speaker(speaker) or state.speaker
         return self._session_of(state, ranking, tokenizer)
 
     @verb

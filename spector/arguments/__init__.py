@@ -43,6 +43,7 @@ from spector.arguments.scopes import (
     refuse_scopes_in,
 )
 from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
+from spector.arguments.speakers import as_user, parse_speaker
 from spector.arguments.stores import (
     OpenArguments,
     is_nameable,
@@ -75,6 +76,7 @@ __all__ = [
     "SCOPES",
     "SORTS",
     "OpenArguments",
+    "as_user",
     "check_metadata",
     "check_scope",
     "check_text",
@@ -121,6 +123,7 @@ __all__ = [
     "parse_range",
     "parse_seconds",
     "parse_sorts",
+    "parse_speaker",
     "parse_steps",
     "parse_superseded",
     "parse_switch",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Unpack
+from typing import Any, Final, Literal, Unpack
 
 from spector.arguments import parse_as_of, parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
@@ -33,6 +33,11 @@ from spector.store.catalog import ANYBODY, Row, Scope
 from spector.write import Memories, Prepared, UnpreparedError
 
 __all__ = ["Facts"]
+
+#: the subject of what a user says of himself, and the predicate of his name
+_USER: Final = "user"
+_NAMED: Final = "is_named"
+_FIRST_PERSON: Final = frozenset(("i", "me", "myself"))
 
 
 class Facts(Statements):
@@ -132,12 +137,13 @@ class Facts(Statements):
     ) -> list[FactRecord]:
         """Facts that hold and have a name as their subject or object, the surest first.
 
-        An alias of an entity leads to the facts about each of its names.
+        An alias of an entity leads to the facts about each of its names; "me", "I" and the name of
+        the user to those about the user.
         """
         name = folded(checked_part(entity, "entity"))
         scope = self._scope(user_id, agent_id)
         with self._read() as reader:
-            rows = _about(reader, name, scope.user_id)
+            rows = _about(reader, name, scope.user_id, self._users_named(reader, name, scope))
             found = self._made(reader, current_facts(reader, rows.values(), self._fetch), scope)
         found.sort(key=lambda each: (-each.confidence, each.id))
         most = None if limit is None else parse_integer(limit, "limit", low=1)
@@ -146,6 +152,19 @@ class Facts(Statements):
             self._may_write()
             self._parts.changer.note_use([each.id for each in found], scope)
         return found
+
+    def _users_named(
+        self, reader: KnowledgeReader, name: str, scope: Scope
+    ) -> set[str | None]:
+        """Users whom a name means: by a fact that says it, or by a session that names them so."""
+        if name in _FIRST_PERSON:
+            return {scope.user_id}
+        named = reader.facts(subject=_USER, predicate=_NAMED, object=name, holds=1)
+        users: set[str | None] = {row["scope"] for row in named}
+        return users | {
+            each.key.user_id or "" for each in self._parts.sessions.states()
+            if each.speaker is not None and folded(each.speaker) == name
+        }
 
     @verb
     def query(
@@ -160,6 +179,8 @@ class Facts(Statements):
             name: folded(checked_part(value, name)) for name, value in given.items()
             if value is not None
         }
+        if predicate is not None:
+            conditions["predicate"] = sorted(_names_like(conditions["predicate"]))
         least = parse_number(min_confidence, "min_confidence", low=0.0, high=1.0)
         moment = parse_as_of(as_of, self._parts.config.zone)
         if moment is None:
@@ -287,6 +308,18 @@ class Facts(Statements):
         return out
 
 
+def _names_like(predicate: str) -> set[str]:
+    """All names of a relation, as facts have them; "formerly" and "not" stay with them."""
+    from spector.language.frames import predicates_like
+
+    name = predicate.replace(" ", "_")
+    marks = ""
+    for mark in ("not_", "formerly_"):
+        if name.startswith(mark):
+            marks, name = marks + mark, name.removeprefix(mark)
+    return {predicate, *(marks + each for each in predicates_like(name))}
+
+
 def _held_at(record: MemoryRecord, moment_ms: int) -> bool:
     begins = record.event_ms if record.valid_from_ms is None else record.valid_from_ms
     return begins <= moment_ms and (
@@ -294,12 +327,19 @@ def _held_at(record: MemoryRecord, moment_ms: int) -> bool:
     )
 
 
-def _about(reader: KnowledgeReader, name: str, user: str | None) -> dict[int, dict[str, Any]]:
+def _about(
+    reader: KnowledgeReader, name: str, user: str | None, meant: Collection[str | None]
+) -> dict[int, dict[str, Any]]:
     """Facts that hold and name what a name means: its own, and those by other names of an entity.
 
     Names are other names within one user only.
+
+    Args:
+        meant: users whom the name means.
     """
     wanted: dict[str | None, set[str]] = {None: {name}}
+    for each in meant:
+        wanted.setdefault(each, set()).add(_USER)
     entities = reader.named_within([name], ENTITY_NAMES, user)
     names = reader.names_of({row["id"] for row in entities}) if entities else {}
     for row in entities:

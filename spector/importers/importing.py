@@ -56,6 +56,7 @@ class ImportOptions:
             another user's or agent's is refused.
         scopes_from_message: where these are None, messages are whose the file says. It decides
             that otherwise for our own exports only, which are copies of a store.
+        me: how the files name the user: what one so named says is the user's own.
         change: from the fields of each message to those that are stored.
     """
 
@@ -69,6 +70,7 @@ class ImportOptions:
     agent_id: str | None = None
     session_id: str | None = None
     scopes_from_message: bool = False
+    me: str | None = None
     change: Change | None = None
 
 
@@ -155,6 +157,9 @@ class Importing:
             ImportFormatError: a file that was named cannot be read, and bad ones are not skipped.
         """
         format_named(self.options.format)
+        from spector.arguments import parse_speaker  # a command loads it when it runs
+
+        parse_speaker(self.options.me, "me")
         self.report.dry_run, self.report.observes = dry_run, observes
         self._foresight = Foresight(memory, observes=observes) if dry_run else None
         if self._zone is not None:
@@ -293,6 +298,10 @@ class Importing:
                   "session_id": given.session_id}  # fmt: skip
         takes = given.scopes_from_message or kind == "spector"
         message = owned(message, labels, notes, takes_others=takes)
+        if given.me is not None and kind != "spector":
+            from spector.arguments import as_user  # as above
+
+            message = as_user(message, given.me)
         return message if given.change is None else given.change(message)
 
     # -- the second pass ---------------------------------------------------------------------------
@@ -305,7 +314,7 @@ class Importing:
         Args:
             storing: stores a step; by default :meth:`Memory.remember_many`.
         """
-        from spector.arguments import SORTS  # a command loads it when it runs
+        from spector.arguments import SORTS  # as above
 
         store = storing or (lambda messages: memory.remember_many(
             messages, if_known="keep", if_forgotten="skip"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
 from spector.config import Config, Layout
-from spector.language.statements import cue_words, excerpt
+from spector.language.statements import cue_words
 from spector.messages import counted
 from spector.providers import TokenCounter
 from spector.recall.abstention import choose_hits
 from spector.recall.context import Context, Quote
-from spector.recall.quoting import Block, Line, line_of, marks_of, predicted, with_ending
+from spector.recall.lines import line_within
+from spector.recall.precedence import Order, order_of
+from spector.recall.quoting import Block, Line, predicted, with_ending
 from spector.records import Hit, HitList, PredictedOutcome
 from spector.search import is_bare_node
 from spector.search.selection import CUT, quote_text, without_repeats
@@ -26,8 +28,6 @@ _ABBREVIATED_TOKENS: Final = 40
 _SHARE: Final = 4
 #: of the budget, what instructions that hold may take with their heading
 _STANDING_PERCENT: Final = 15
-#: a text of more characters a token than that is not counted: it does not fit
-_CHARS_PER_TOKEN: Final = 16
 #: titles of the sections
 _STANDING: Final = "standing instructions"
 _PINNED: Final = "pinned"
@@ -106,7 +106,7 @@ class ContextBuilder:
             self._counter, self._max, cue or "", self._config.context_full,
             self._block(first.text), first, self._zone,
         )  # fmt: skip
-        draft.marks = marks_of(hits, k)
+        draft.order = order_of(hits, k)
         quotes, tokens = draft.settle([
             draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
             for hit, value, reason in found
@@ -143,7 +143,7 @@ class ContextBuilder:
         for hit in (*themes, *known):
             if hit.id not in shown and len(lines) < _MOST_KNOWN and hit.text.strip():
                 most = self._config.sleep.summary_tokens if hit in themes else _ABBREVIATED_TOKENS
-                line = _line(hit, most, self._counter, zone=self._zone)
+                line = line_within(hit, most, self._counter, zone=self._zone)
                 if line is not None:
                     lines.append(block.alone(line) + "\n")
                     quoted.append(hit)
@@ -190,10 +190,10 @@ class ContextBuilder:
         kept: dict[int, tuple[Hit, Line]] = {}
         with_text = [hit for hit in hits if hit.text.strip()]
         for hit in without_repeats(with_text):
-            line = _line(hit, left, self._counter, whole=not whole, zone=self._zone)
+            line = line_within(hit, left, self._counter, whole=not whole, zone=self._zone)
             if line is not None and line.cut:
                 shorter = min(left, _ABBREVIATED_TOKENS)
-                line = None if whole else _line(hit, shorter, self._counter, zone=self._zone)
+                line = None if whole else line_within(hit, shorter, self._counter, zone=self._zone)
             price = self._counter(block.section("", [line])) if line is not None else 0
             if line is not None and price <= left:
                 kept[hit.id] = hit, line
@@ -221,7 +221,7 @@ def quoted_line(
     block, words = Block(), cue_words(cue or "")
     room = max_tokens
     for _ in range(4):  # the line around the words costs tokens, too
-        line = _line(hit, room, counter, words)
+        line = line_within(hit, room, counter, words)
         if line is None:
             return None
         text = block.alone(line)
@@ -269,8 +269,9 @@ class _Draft:
         self._count = counter
         self._max = max_tokens
         self._words = cue_words(cue)
-        #: id -> "older" or "newer", of memories that answer the same
-        self.marks: Mapping[int, str] = {}
+        self.order = Order({}, {})
+        #: memories that found no room: what they stand for would be taken for what holds
+        self._lacking: set[int] = set()
         self._block = block
         #: memory -> why it is not in full in the section of pinned ones, "" if it is
         self._elsewhere = {
@@ -302,6 +303,8 @@ class _Draft:
             return replace(quote, form="skipped", reason=reason)
         if hit.id in self._stands:
             return replace(quote, form="full", reason="")
+        if self.order.heads.get(hit.id) in self._lacking:
+            return replace(quote, form="skipped", reason=_NO_ROOM)
         whole = quote.relevance >= self._full
         limits = (self._share, _ABBREVIATED_TOKENS) if whole else (_ABBREVIATED_TOKENS,)
         for limit in limits:
@@ -314,6 +317,7 @@ class _Draft:
             if not whole:
                 reason = f"relevance {quote.relevance:.2f} is below {self._full:g}"
             return _write_quote(quote, line, tokens, reason)
+        self._lacking.add(hit.id)
         return replace(quote, form="skipped", reason=_NO_ROOM)
 
     def settle(self, quotes: list[Quote]) -> tuple[list[Quote], int]:
@@ -347,10 +351,14 @@ class _Draft:
         return quote
 
     def _line(self, hit: Hit, limit: int, *, whole: bool = True) -> Line | None:
-        mark = self.marks.get(hit.id, "")
-        return _line(
-            hit, limit, self._tokens, self._words, whole=whole, mark=mark, zone=self._zone
+        mark, head = self.order.marks.get(hit.id, ""), self.order.heads.get(hit.id)
+        line = line_within(
+            hit, limit, self._tokens, self._words, whole=whole, zone=self._zone,
+            mark=mark if head is None else "",
         )
+        if line is None or head is None:
+            return line
+        return replace(line, aside=mark, head=head)
 
     def _price(self, line: Line | None) -> int:
         """Tokens of a line and of what else the block needs for it."""
@@ -367,32 +375,6 @@ class _Draft:
         if found is None:
             found = self._known[text] = self._count(text)
         return found
-
-
-def _line(
-    hit: Hit, limit: int, count: Callable[[str], int], words: frozenset[str] = frozenset(), *,
-    whole: bool = True, mark: str = "", zone: tzinfo = UTC,
-) -> Line | None:
-    """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
-
-    ``words``: of the cue, which an excerpt is about.
-    """
-
-    def cost(text: str) -> int:
-        if len(text) > _CHARS_PER_TOKEN * limit:
-            return limit + 1
-        return count(quote_text(text))
-
-    if limit < 1:
-        return None
-    if cost(hit.text) <= limit:
-        return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark, zone=zone)
-    summary = hit.record.summary if hit.record.consolidated else None
-    fits = summary is not None and cost(summary) <= limit
-    part = summary if fits else excerpt(hit.text, words, limit, cost)
-    if not part:
-        return None
-    return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark, zone=zone)
 
 
 def _write_quote(quote: Quote, line: Line, tokens: int, reason: str) -> Quote:

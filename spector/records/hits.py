@@ -352,8 +352,9 @@ class HitList(list[Hit]):
         is_survey: True when the cue asked for everything ("what do you know about me?"). The list
             then has the strongest and most distinct memories, and none of them stands out.
         layers: name of a layer of a caller's -> what it recalled for the cue, beside the k hits.
-        outdated: for a cue that asks how things are now: id of a hit -> ids of newer hits that
-            answer it anew.
+        outdated: id of a hit -> ids of hits that count instead and stand before it: newer ones that
+            may have changed it, contradict it or answer a question about now anew, and the user's
+            word beside that of others.
     """
 
     #: themes that nights made of an entity which the cue names, each with its sources

@@ -275,7 +275,7 @@ class Searcher:
         if request.mmr is not None:
             pool = choose_diverse(pool, max(plan.k, POOL), request.mmr)
         hits, added = self._associations.widened(plan, pool)
-        hits = self._associations.newer_first(plan, hits)
+        hits, ties = self._associations.in_order(plan, hits)
         missing = plan.k - len(hits) + len(added)
         if missing > 0 and len(answer.hits) >= depth:
             hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
@@ -283,7 +283,7 @@ class Searcher:
         if request.cut and not survey and _is_about(request):
             near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
             hits = [hit for hit in hits if hit.id in added or hit in near] if added else near
-        return answer.with_hits(self._associations.described(plan, hits))
+        return answer.with_hits(self._associations.described(plan, hits)).tied(ties)
 
     def _depth_of(self, plan: Plan) -> int:
         """Hits of the first pool: what is wanted where nothing compares them with one another."""

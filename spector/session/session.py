@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Protocol, Self
 
-from spector.arguments import parse_integer, parse_number, parse_switch, several
+from spector.arguments import as_user, parse_integer, parse_number, parse_switch, several
 from spector.errors import (
     InvalidInputError,
     InvalidScopeError,
@@ -93,6 +93,11 @@ class Session(Sole):
         return self.state.key.agent_id
 
     @property
+    def speaker(self) -> str | None:
+        """How the talk names the user: what one so named says is the user's."""
+        return self.state.speaker
+
+    @property
     def mood(self) -> float | None:
         """Valence of the user's last message that had any, -1..1; None after 30 minutes."""
         return self.state.mood
@@ -141,7 +146,7 @@ class Session(Sole):
         """
         self._use()
         self._registry.tools.interrupt()
-        return self._memory.observe(message, **self._own(observe))
+        return self._memory.observe(self._heard(message), **self._own(observe))
 
     def remember(self, text_or_message: str | Mapping[str, Any], **fields: Any) -> MemoryRecord:
         """Store one memory of this session; see :meth:`Memory.remember`.
@@ -154,6 +159,7 @@ class Session(Sole):
             InvalidScopeError: another user, agent or session was named.
         """
         self._use()
+        text_or_message = self._heard(text_or_message)
         record = self._memory.remember(text_or_message, **self._own(fields))
         entry = self._sense(text_or_message)
         tags = self.state.tags
@@ -277,7 +283,7 @@ class Session(Sole):
         self.end()
         made = self._memory.session(
             session_id, user_id=self.user_id, agent_id=self.agent_id, profile=self._profile,
-            tokenizer=self._tokenizer,
+            tokenizer=self._tokenizer, speaker=self.speaker,
         )
         for each in reversed(kept):
             made.zones.add(each.item_id, each.content, each.zone, each.importance)
@@ -374,6 +380,10 @@ class Session(Sole):
             if self.mood is not None:
                 out.setdefault("mood", self.mood)
         return out
+
+    def _heard(self, message: Any) -> Any:
+        """A message as the user's own, if his name says so."""
+        return message if self.speaker is None else as_user(message, self.speaker)
 
     def _sense(self, message: Any) -> str | None:
         """Let an input enter the sensory buffer; returns its entry."""

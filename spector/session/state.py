@@ -52,6 +52,7 @@ class SessionState:
         referents: who was named, as the resolver of references left it; None before any.
         previous: ids of the memories that the message before was stored as.
         off_record: until when nothing is kept: "answer" of the agent, "session"; None for now on.
+        speaker: how the talk names the user; None where it does not.
         said: speaker -> the last memory of what he said.
         observed: messages that were observed.
     """
@@ -87,6 +88,7 @@ class SessionState:
         self.referents: Any = None
         self.previous: tuple[int, ...] = ()
         self.off_record: str | None = None
+        self.speaker: str | None = None
         self.said: dict[str, int] = {}
         self.observed = 0
         #: held by what ends the session

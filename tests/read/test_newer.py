@@ -105,7 +105,7 @@ def test_what_is_about_something_else_is_no_newer_answer(
     hits = memory.recall(cue, user_id="u")
     assert hits.outdated == {}
     assert "newer" not in {name for hit in hits[:2] for name in hit.explain().evidence}
-    assert "er)" not in memory.context(cue, user_id="u", always=True).text
+    assert "(earlier" not in memory.context(cue, user_id="u", always=True).text
 
 
 #: texts, their values from the oldest to the newest, and a cue
@@ -137,8 +137,8 @@ def test_of_a_series_the_newest_comes_first_and_the_others_are_older(
     lines = memory.context(cue, k=len(ids), user_id="u", always=True).text.splitlines()
     said = [line for line in lines if any(text.format(value) in line for value in values)]
     assert len(said) > 1
-    assert sum("(older)" in line for line in said) == len(said) - 1
-    assert sum("(newer)" in line for line in said) == 1
+    is_earlier = [line.startswith("- (earlier, 2026-") for line in said]
+    assert is_earlier == [False, *[True] * (len(said) - 1)]
 
 
 def test_three_of_one_frame_told_in_one_go_are_a_list(memory: Memory) -> None:
@@ -229,7 +229,7 @@ def test_what_numbers_tell_apart_and_lists_are_no_versions(memory: Memory, cue: 
         told(memory, f"The order book has {dish}.", f"2026-04-0{n + 1}T09:00:00Z")
     hits += memory.recall(cue, user_id="u")
     assert not any("newer" in hit.explain().evidence for hit in hits)
-    assert "er)" not in memory.context(cue, user_id="u", always=True).text
+    assert "(earlier" not in memory.context(cue, user_id="u", always=True).text
 
 
 def test_only_the_order_changes_and_the_scores_say_so(memory: Memory) -> None:
@@ -245,10 +245,10 @@ def test_only_the_order_changes_and_the_scores_say_so(memory: Memory) -> None:
 
 
 def test_a_context_says_which_is_older(memory: Memory) -> None:
-    assert "er)" not in memory.context(PAIRS[1][2], user_id="u", always=True).text
+    assert "(earlier" not in memory.context(PAIRS[1][2], user_id="u", always=True).text
     pair(memory, *PAIRS[1][:2])
     lines = memory.context(PAIRS[1][2], user_id="u").text.splitlines()
     (old,) = [line for line in lines if "3307" in line]
     (new,) = [line for line in lines if "9125" in line]
-    assert "(older)" in old
-    assert "(newer)" in new
+    assert old == '- (earlier, 2026-01-10: "My locker code is 3307.")'
+    assert lines.index(old) == lines.index(new) + 1

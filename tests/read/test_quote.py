@@ -298,7 +298,7 @@ def test_compact_lines_say_only_what_differs() -> None:
 
 
 def test_a_label_is_never_taken_for_a_date_or_a_mark() -> None:
-    for name in ("2", "2026-10-02", "May", "2 Oct 2026", "(older)", "pinned:", "2 Oct 2026:"):
+    for name in ("2", "2026-10-02", "May", "2 Oct 2026", "(earlier)", "pinned:", "2 Oct 2026:"):
         block = block_of(
             hit("a", role=name), hit("b", n=2, role="user"), layout="compact", ids=True
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.knowledge.reading.given import statement_of, statements_of
+from spector.knowledge.reading.stated import statement_of_fact
 from spector.knowledge.reading.texts import (
     Reading,
     ToName,
@@ -10,7 +11,6 @@ from spector.knowledge.reading.texts import (
     plan_reading,
     read_statements,
     read_text,
-    statement_of_fact,
     with_names,
 )
 

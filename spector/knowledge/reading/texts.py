@@ -1,8 +1,8 @@
 """What a text says: the names that it mentions and the facts that it states, as one change set.
 
 Facts learned so hang on the memory that states them. What a user said is superseded, or gains
-confidence, only through what a user says: an assistant's or a tool's statement of the same is left
-out, and one that differs is kept beside it, tied by ``contradicts``.
+confidence, only through what a user says: an assistant's or a tool's statement of the same, or
+against it, makes no fact.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.entities import plan_mentions
 from spector.knowledge.facts import (
     MOST_CHARS,
-    FactToAdd,
     confirm_fact,
     contradiction,
     put_fact,
-    sentence,
 )
 from spector.knowledge.reader import KnowledgeReader
+from spector.knowledge.reading.stated import DENIED, Stated, fact_of, statement_of_fact
 from spector.language.entities import (
     EntityHead,
     Mention,
@@ -32,45 +31,22 @@ from spector.language.entities import (
     load_head,
     person_mentions,
 )
-from spector.language.frames import Statement, compare, extract, is_of_before, normal_value
+from spector.language.frames import Statement, canonical, compare, extract, is_of_before
 from spector.language.statements import may_instruct, person_of
 from spector.language.words import folded
 from spector.records import MemoryRecord, is_user_said
 
 __all__ = [
-    "Reading", "Stated", "ToName", "names_in", "plan_reading", "read_statements",
-    "read_text",
-    "statement_of_fact", "with_names",
+    "Reading", "ToName", "names_in", "plan_reading", "read_statements", "read_text", "with_names",
 ]
 
 #: entities of one text
 MOST_ENTITIES: Final = 8
-#: the predicate of a denied statement begins with it: ``not_likes``
-DENIED: Final = "not_"
-#: before the predicate of a state that is over: "formerly lives in"
-FORMER: Final = "formerly_"
 #: confidence from which on a memory changes facts
 _BELIEVED: Final = 0.5
+#: confidence of a memory of the user's words; what others state is less sure by as much as they are
+_USERS_TRUST: Final = 0.9
 _AGENT_ROLES: Final = ("assistant", "agent", "ai")
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A statement as a fact is made of it."""
-
-    statement: Statement
-
-    @property
-    def predicate(self) -> str:
-        """The predicate of the fact; one that is denied, or was so before, says so."""
-        one = self.statement
-        name = f"{FORMER}{one.predicate}" if _is_over(one) else one.predicate
-        return name if one.polarity else f"{DENIED}{name}"
-
-    @property
-    def text(self) -> str:
-        """How the fact reads."""
-        return sentence(self.statement.subject, self.predicate, self.statement.object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +126,7 @@ def read_statements(
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
     """Statements that can be kept, each once."""
     out: dict[tuple[str, ...], Stated] = {}
-    for each in statements:
+    for each in map(canonical, statements):
         parts = (each.subject, each.predicate, each.object)
         if all(folded(part) and len(part) <= MOST_CHARS for part in parts):
             made = Stated(each)
@@ -226,7 +202,7 @@ def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
 #: predicate -> what its subject and its object are, where that is sure
 _KINDS_OF_ENDS: Final[Mapping[str, tuple[str, str]]] = {
     "lives_in": ("person", "place"), "born_in": ("person", "place"),
-    "works_at": ("person", "org"), "works_as": ("person", ""), "married_to": ("person", "person"),
+    "works_at": ("person", "org"), "works_as": ("person", ""), "partner": ("person", "person"),
 }  # fmt: skip
 _MOST_NAME_WORDS: Final = 3
 #: looks living memories up by their ids
@@ -258,7 +234,8 @@ def plan_reading(
     facts: list[int | New] = []
     earlier: list[tuple[Statement, New]] = []
     for n, one in enumerate(reading.facts, first):
-        fact = _fact_of(one, scope, memory.id)
+        trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
+        fact = fact_of(one, scope, memory.id, trust)
         known = reader.facts(scope=scope, fact_key=fact.key)
         present = [row for row in known if row["holds"]]
         if present:
@@ -272,6 +249,8 @@ def plan_reading(
         before = reader.sources([row["id"] for row in known])
         if any(memory.id in each for each in before.values()):
             continue  # it said so, and a newer fact has taken the place of that
+        if not _is_of_user(memory) and _is_denied(reader, memory, one.statement, records):
+            continue
         made = New(n)
         changes.store.append(n)
         put_fact(changes, made, fact, now_ms=now_ms)
@@ -330,6 +309,22 @@ def _settle(
         changes.supersedes[made] = tuple(gone)
 
 
+def _is_of_user(memory: MemoryRecord) -> bool:
+    return is_user_said(memory.role) and may_instruct(None, None, memory.source)
+
+
+def _is_denied(
+    reader: KnowledgeReader, memory: MemoryRecord, new: Statement, records: Lookup
+) -> bool:
+    """Whether a statement contradicts what a user said, and its origin may not change that."""
+    for row in _rivals(reader, memory.user_id or "", new):
+        if compare([statement_of_fact(row)], new, memory.text).kind != "none":
+            sources = reader.sources([row["id"]]).get(row["id"], ())
+            if not _may_change(memory, records((row["id"], *sources))):
+                return True
+    return False
+
+
 def _rivals(reader: KnowledgeReader, scope: str, new: Statement) -> list[dict[str, Any]]:
     """Facts that hold and may contradict a statement: of its slot, or of its subject."""
     if new.modality != "asserted":
@@ -350,44 +345,3 @@ def _may_change(memory: MemoryRecord, found: Mapping[int, MemoryRecord]) -> bool
     if is_user_said(memory.role):
         return True
     return not any(is_user_said(each.role) for each in found.values())
-
-
-def statement_of_fact(row: Mapping[str, Any]) -> Statement:
-    """A fact that is kept, as a statement."""
-    said = row["json"]
-    polarity = said.get("polarity", True)
-    predicate = str(row["predicate"])
-    return Statement(
-        subject=said["subject"], object=said["object"], polarity=polarity,
-        predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
-        modality=said.get("modality", "asserted"), value=normal_value(said["object"]),
-        single=said.get("single", False), tense=said.get("tense", "present"),
-        window=said.get("window"), kin=said.get("kin", ""), limit=said.get("limit", ""),
-        common=said.get("common", False),
-    )  # fmt: skip
-
-
-def _is_over(one: Statement) -> bool:
-    """Whether a state is of the past; what was done is not over: "adopted", "visited"."""
-    return one.tense == "past" and one.predicate.partition("_")[0].endswith("s")
-
-
-#: what tells whose or which value it is, kept with a fact where it was said
-_LIMITS: Final = ("kin", "limit", "common")
-
-
-def _fact_of(stated: Stated, scope: str, memory: int) -> FactToAdd:
-    one = stated.statement
-    about: dict[str, Any] = {}
-    if one.single:
-        about["single"] = True
-    if one.tense != "present":
-        about["tense"] = one.tense
-    if one.window:
-        about["window"] = one.window
-    about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
-    return FactToAdd(
-        subject=one.subject, predicate=stated.predicate, object=one.object, scope=scope,
-        confidence=one.confidence, sources=(memory,), polarity=one.polarity,
-        modality=one.modality, spans=(one.span,), about=about,
-    )  # fmt: skip

@@ -9,11 +9,11 @@ from spector.language.frames.extraction import extract
 from spector.language.frames.limits import is_of_before
 from spector.language.frames.predicates import (
     ONE_VALUED,
-    SLOTS,
+    is_label,
     is_single_valued,
     names_of_predicate,
-    predicate_of,
 )
+from spector.language.frames.relations import canonical, predicates_like
 from spector.language.frames.statement import (
     AGENT,
     USER,
@@ -28,7 +28,6 @@ __all__ = [
     "AGENT",
     "NO_CONFLICT",
     "ONE_VALUED",
-    "SLOTS",
     "USER",
     "Given",
     "Modality",
@@ -38,13 +37,15 @@ __all__ = [
     "Verdict",
     "are_of_kind",
     "are_of_same",
+    "canonical",
     "compare",
     "extract",
+    "is_label",
     "is_of_before",
     "is_single_valued",
     "names_of_predicate",
     "normal_value",
-    "predicate_of",
+    "predicates_like",
     "value_asked",
     "values_and_rest",
     "values_differ",

@@ -9,7 +9,7 @@ from spector.language.words import plain
 
 __all__ = [
     "DISCOURSE_NOUNS", "EVERYONES", "KIN", "MANY_NOUNS", "ONE_VALUED", "PETS", "PRESUPPOSED",
-    "SLOTS", "is_single_valued", "names_of_predicate", "predicate_of",
+    "SLOTS", "is_label", "is_single_valued", "names_of_predicate", "predicate_of",
 ]
 
 #: one value at a time, whatever the sentence looks like
@@ -132,6 +132,13 @@ DISCOURSE_NOUNS: Final = frozenset(
     gercek istek""".split()
 )
 
+#: open a text as a name does, and name what follows instead of who speaks
+_LABELS: Final = frozenset(
+    """correction corrections update updated edit edited note notes reminder ps fyi tldr important
+    info fact todo question answer title subject re summary duzeltme guncelleme not hatirlatma
+    onemli bilgi ozet soru cevap konu again tekrar""".split()
+)
+
 _NAMED: Final[dict[str, str]] = {
     noun: predicate
     for predicate, nouns in SLOTS.items()
@@ -154,6 +161,11 @@ def predicate_of(nouns: str) -> tuple[str, str]:
         if len(words) >= count and name in _NAMED:
             return _NAMED[name], " ".join(words[:-count])
     return "_".join(words), ""
+
+
+def is_label(name: str) -> bool:
+    """Whether a name that a text opens with, before a colon, tells what follows, not who speaks."""
+    return plain(name) in _LABELS or predicate_of(name)[0] in SLOTS
 
 
 def names_of_predicate(predicate: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.changing import changes_perhaps
 from spector.observe.gate.contradiction import Contradiction, contradictions
 from spector.observe.gate.novelty import is_detail, says_nothing_new
+from spector.observe.gate.otherwise import said_otherwise
 from spector.records import Decision, Verdict
 
 __all__ = ["decide", "decide_contradiction"]
@@ -47,6 +48,11 @@ def decide(
     decided = replace(
         decided, likeness=likeness, nearest=nearest if decided.nearest is None else decided.nearest
     )
+    otherwise = said_otherwise(new, found, words, known)
+    if otherwise and decided.action in ("create", "supersede"):
+        decided = replace(
+            decided, contradicted=tuple(sorted({*decided.contradicted, *otherwise}))
+        )
     return _with_order(decided, new, found, config)
 
 

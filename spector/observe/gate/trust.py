@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spector.language.frames import SLOTS, predicate_of
+from spector.language.frames import is_label
 from spector.language.statements import (
     ASSISTANTS,
     USERS,
@@ -16,13 +16,6 @@ from spector.language.statements import (
 from spector.language.words import plain
 
 __all__ = ["data_source_of", "may_supersede", "name_of_speaker", "speaker_of"]
-
-#: open a text as a name does, and name what follows instead of who speaks
-_LABELS: Final = frozenset(
-    """correction corrections update updated edit edited note notes reminder ps fyi tldr important
-    info fact todo question answer title subject re summary duzeltme guncelleme not hatirlatma
-    onemli bilgi ozet soru cevap konu again tekrar""".split()
-)
 
 #: roles of a message -> the class of its origin
 _ROLES: Final = {
@@ -69,8 +62,7 @@ def name_of_speaker(text: str, role: str | None, speaker: str | None) -> str | N
         return name
     if role is not None and not says_i(text[opening.start :]):
         return None
-    is_label = opening.folded in _LABELS or predicate_of(opening.name)[0] in SLOTS
-    return None if is_label else opening.name
+    return None if is_label(opening.name) else opening.name
 
 
 def speaker_of(text: str, role: str | None, speaker: str | None) -> str:

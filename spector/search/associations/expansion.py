@@ -31,7 +31,13 @@ from spector.language.cues import PARAMS, Intent
 from spector.records import Explanation, Hit, with_entry
 from spector.search.associations.reading import catalog_of, has_details, knowledge_of
 from spector.search.score_search import ScoreSearch
-from spector.search.selection import LOOKED_AT, put_newer_before, raise_above, with_score
+from spector.search.selection import (
+    LOOKED_AT,
+    is_word_of_user,
+    put_newer_before,
+    raise_above,
+    with_score,
+)
 from spector.search.view import Plan, found_of, note_details
 
 __all__ = ["Associations"]
@@ -47,6 +53,8 @@ _MOST_PROCEDURES: Final = 10
 
 #: memory -> its score by the graph, and edges from the hit that led to it
 _Reached = dict[int, tuple[float, int]]
+#: (the memory that comes first, the one behind it, kind of the tie)
+Ties = Sequence[tuple[int, int, str]]
 
 
 class Associations:
@@ -101,19 +109,22 @@ class Associations:
         more = _found_by(self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:]), "entity")
         return _best([*(hit for hit in hits if hit.id in members), *more])
 
-    def newer_first(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Hits that know what contradicts them, and of two of which one may have changed the other
-        the newer first, directly before the older.
+    def in_order(self, plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Ties]:
+        """Hits that know what contradicts them, and of two that are tied the one that counts first,
+        directly before the other: the newer one, and the user's before what others say.
 
         It is the order of the best ten, so that fewer are their beginning and none of them leaves.
+
+        Returns:
+            The hits, and (first, second, kind) of the ties that gave them their order.
         """
         if not hits or not has_details(plan):
-            return hits
+            return hits, ()
         first, rest = hits[:LOOKED_AT], hits[LOOKED_AT:]
         by_id = {hit.id: hit for hit in hits}
         with knowledge_of(plan) as reader:
             if not reader.holds_any:
-                return hits
+                return hits, ()
             found = _conflicts(reader, hits)
             ties = [(*each, "may_change") for each in order_of(reader, [hit.id for hit in first])]
         others = sorted({other for some in found.values() for other in some})
@@ -122,11 +133,13 @@ class Associations:
             living = tuple([other for other in some if other in passing])
             by_id[each].hand_on(by_id[each], conflicts=living)
         if plan.request.reading.is_survey:
-            return hits
-        ties += _newer_conflicts(first)
+            return hits, ()
+        ties += _ordered_conflicts(first)
         if plan.request.replaced:
             ties += _replaced(first)
-        return [*put_newer_before(first, ties), *rest] if ties else hits
+        there = {hit.id for hit in first}
+        ties = [each for each in ties if there.issuperset(each[:2])]
+        return ([*put_newer_before(first, ties), *rest] if ties else hits), ties
 
     def described(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Say what each hit is."""
@@ -265,12 +278,15 @@ def _conflicts(reader: KnowledgeReader, hits: Sequence[Hit]) -> dict[int, tuple[
     return {each: tuple(sorted(others)) for each, others in found.items() if others}
 
 
-def _newer_conflicts(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
-    """Pairs of hits that contradict each other, the newer first."""
-    times = {hit.id: (found_of(hit).event_ms, hit.id) for hit in hits}
+def _ordered_conflicts(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
+    """Pairs of hits that contradict each other, the user's word first, else the newer one."""
+    known = {
+        hit.id: (is_word_of_user(hit), found_of(hit).event_ms, hit.id)
+        for hit in hits if hit.conflicts
+    }
     return [
         (each, hit.id, "contradicts") for hit in hits for each in hit.conflicts
-        if each in times and times[each] > times[hit.id]
+        if each in known and known[each] > known[hit.id]
     ]
 
 

@@ -30,6 +30,7 @@ from spector.search.selection.newer import (
     put_newer_before,
 )
 from spector.search.selection.origins import (
+    is_word_of_user,
     label,
     origin_beside,
     origin_of,
@@ -54,6 +55,7 @@ __all__ = [
     "extend_series",
     "has_value_asked",
     "is_doubted",
+    "is_word_of_user",
     "label",
     "limit_per_session",
     "move_newer_first",

@@ -79,12 +79,12 @@ def move_newer_first(hits: Sequence[Hit], newer: Mapping[int, Sequence[int]]) ->
 
 
 def put_newer_before(hits: Sequence[Hit], ties: Sequence[tuple[int, int, str]]) -> list[Hit]:
-    """The hits with each newer memory directly before the older one, at the better one's place.
+    """The hits with the first of each tie directly before the other, at the better one's place.
 
     Nothing leaves: the hits are the same. The kind of the tie is the term of its explanation.
 
     Args:
-        ties: (newer, older, kind); those whose ends are not both here say nothing.
+        ties: (first, second, kind); those whose ends are not both here say nothing.
     """
     out = list(hits)
     for newer, older, kind in ties:

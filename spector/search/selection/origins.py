@@ -7,11 +7,18 @@ import re
 import unicodedata
 from typing import Final
 
-from spector.language.statements import BARE_ROLES, USERS, is_invisible, reads_like_a_role, words_of
+from spector.language.statements import (
+    BARE_ROLES,
+    USERS,
+    is_invisible,
+    may_instruct,
+    reads_like_a_role,
+    words_of,
+)
 from spector.language.words import plain
 from spector.records import Hit, MemoryRecord
 
-__all__ = ["label", "origin_beside", "origin_of", "quote_text", "role_label"]
+__all__ = ["is_word_of_user", "label", "origin_beside", "origin_of", "quote_text", "role_label"]
 
 #: what JSON allows but a prompt should not contain; each character becomes an escape
 _RISKY: Final = re.compile(
@@ -32,6 +39,12 @@ _LABEL: Final = re.compile(r"[^\W\d_][\w.@+-]{0,31}")
 
 #: a longer name is cut: it is there to tell people apart
 _NAME_CHARS: Final = 80
+
+
+def is_word_of_user(hit: Hit) -> bool:
+    """Whether a user said it: no assistant, tool, document or other source."""
+    said = hit.record.data_source == "user_message"
+    return said and may_instruct(None, None, hit.record.source)
 
 
 def quote_text(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spector.records import Hit, HitList, ScanStats, Signals
 
@@ -17,7 +17,7 @@ class Answer:
     Attributes:
         signals: of the cue; None where nothing was measured.
         standing: instructions of the user that stand beside the hits.
-        newer: id of a hit -> ids of newer hits that answer the cue anew.
+        newer: id of a hit -> ids of hits that count instead: see `HitList.outdated`.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -29,6 +29,13 @@ class Answer:
     def with_hits(self, hits: Sequence[Hit]) -> Answer:
         """Other hits, with all else that this answer has."""
         return Answer(tuple(hits), self.stats, self.signals, self.standing, self.newer)
+
+    def tied(self, ties: Sequence[tuple[int, int, str]]) -> Answer:
+        """The same, with pairs of hits of which the first counts."""
+        newer = {each: tuple(some) for each, some in self.newer.items()}
+        for first, second, _ in ties:
+            newer[second] = (*newer.get(second, ()), first)
+        return replace(self, newer=newer) if ties else self
 
     def hit_list(self) -> HitList:
         """The same as a recall returns it."""

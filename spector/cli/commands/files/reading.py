@@ -32,6 +32,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
     parser.add_argument("--tier", help="store everything in this tier")
     parser.add_argument("--source", help="set the source of every message")
+    parser.add_argument("--me", metavar="NAME", help="who of several people the user is")
     parser.add_argument("--event-time", metavar="TIME", help="time of entries that have none")
     parser.add_argument(
         "--tz", metavar="ZONE", dest="timezone",
@@ -76,7 +77,7 @@ def importing_of(args: argparse.Namespace, stack: contextlib.ExitStack) -> Impor
     return Importing(named, ImportOptions(
         format=args.format, timezone=args.timezone, assume_utc=args.assume_utc,
         skip_bad=args.skip_bad, limit=args.limit, change=partial(changed, args),
-        user_id=args.user_id, agent_id=args.agent_id, session_id=args.session_id,
+        me=args.me, user_id=args.user_id, agent_id=args.agent_id, session_id=args.session_id,
         scopes_from_message=args.scopes_from_message,
     ))
 

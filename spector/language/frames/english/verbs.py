@@ -38,6 +38,8 @@ grew_up_in    | grow-up                    | in       | place   |
 works_as      | work                       | as       | role    |
 works_at      | work                       | at       | org     |
 works_at      | work                       | for      | org     |
+manager       | report                     | to       | name    |
+health        | suffer                     | from     | thing   |
 works_in      | work                       | in       | field   |
 works_with    | work                       | with     | group   |
 studies       | study major                | -        | field   |
