@@ -76,13 +76,14 @@ def _named(hits: Sequence[Hit], request: RecallRequest, *, unknown: bool) -> lis
     window, zone = request.reading.window, request.reading.zone or UTC
     assert window is not None
     asked = [window.span]
-    if not window.is_past and request.cue.text is not None:  # "on Friday" may be the next one
+    if request.cue.text is not None:  # "on Friday", "last Friday": two readings
         found = dates_in(request.cue.text, local_of_ms(request.now_ms, zone).date())
-        asked += [_span(each, zone) for one in found for each in one.periods]
+        spans = [_span(each, zone) for one in found for each in one.periods]
+        asked += [one for one in spans if not window.is_past or one.start_ms <= request.now_ms]
     return [
         hit for hit in hits
         if (unknown and not _is_dated(hit))
-        or window.span.start_ms <= hit.record.event_ms < window.span.end_ms
+        or any(one.start_ms <= hit.record.event_ms < one.end_ms for one in asked)
         or _names(hit, asked, zone)
     ]
 

@@ -42,8 +42,8 @@ _MESSAGES: Final = frozenset(
 )
 #: words that say nothing of what is asked for; with the stop words of both languages
 _ASKING: Final = _MESSAGES | frozenset(
-    """happen happens happened happening going everything anything something things new list show tell give
-    find see remind remember recall
+    """happen happens happened happening going everything anything something things new list show
+    tell give find see remind remember recall
     yaptim yaptik oldu olmus neler goster listele""".split()
 ) | ENGLISH_STOP | frozenset(map(plain, TURKISH_STOP))
 
