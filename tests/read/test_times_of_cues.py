@@ -99,6 +99,8 @@ def test_what_is_told_later_follows_where_a_date_is_given(talk: Memory) -> None:
     assert hits[0] == "walked dog 3"
     assert len(hits) == 40
     assert asked(talk, "What happened on 3 June 2026?", 40) == ["walked dog 3"]
+    assert len(asked(talk, "Which fence did I mend a few days ago?", 40)) == 40
+    assert len(asked(talk, "Which fence did I mend over the past few days?", 40)) == 40
 
 
 @pytest.mark.parametrize(
