@@ -62,7 +62,7 @@ from spector.recall.options import (
     zone_of,
 )
 from spector.recall.reading import default_k, read_cue, topic_in
-from spector.recall.windows import lying_in
+from spector.recall.windows import answer_in_window
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
 from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
 from spector.search.evidence import Probes
@@ -84,8 +84,6 @@ _SELECTING: Final = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most
 _MAX_RULES: Final = 16
-#: hits among which those of a time that a cue names are looked for
-_IN_WINDOW: Final = 128
 _SEVERAL_USERS: Final = (
     "everything about a user is asked for, and the memories are of several: pass user_id"
 )
@@ -337,11 +335,10 @@ class Recaller:
             usual: the request without its mode, which fills up too few hits by likeness.
         """
         if request.reading.window is not None:
-            deep = replace(
-                request, k=min(max(request.k, _IN_WINDOW), self._config.max_k),
-                reading=replace(request.reading, window=None),
+            inside = answer_in_window(
+                request, usual, lambda asked, filling: self._hits_of(asked, kind, filling, 0)[0],
+                self._config.max_k,
             )
-            inside = lying_in(self._hits_of(deep, kind, usual, 0)[0], request)
             return inside, inside._holding(inside[:first]) if 0 < first < len(inside) else inside
         if request.seed is not None:
             self._finder.get_within(request.seed, request.selection.scope)
