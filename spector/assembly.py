@@ -250,7 +250,8 @@ def _make_parts(
         fact_extractor=fact_extractor, summarizer=summarizer, series=series,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
-        forgetting=Forgetting(listing, finder, forgetter, keeper), knowledge=knowledge,
+        forgetting=Forgetting(
+            listing, finder, forgetter, keeper, sessions.forget_user), knowledge=knowledge,
         extractor=extractor, promoter=promoter, worker=worker,
         observing=_observe_part(
             context, series, searcher, changer, sessions, chat, updater, fact_extractor,
@@ -298,6 +299,7 @@ def _sessions(
     sessions = Sessions(context.clock, context.config, SessionTools(
         promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
         vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
+        lasts=lambda tier: not context.router[tier].volatile,
         wake=daemon.wake_now, interrupt=daemon.interrupt, associates=recaller.associates,
     ))  # fmt: skip
     context.watchers.add(sessions.forget)

@@ -43,6 +43,7 @@ class SessionTools:
         may_write: whether the memory may be written to.
         interrupt: lets a cycle of the daemon end after its unit.
         associates: whether the session counts in a recall with some arguments.
+        lasts: whether memories of a tier are on disk.
     """
 
     promote: Callable[[BufferEntry, SessionKey], MemoryRecord]
@@ -52,6 +53,7 @@ class SessionTools:
     wake: Callable[[], None]
     may_write: Callable[[], bool]
     associates: Callable[[Mapping[str, Any]], bool]
+    lasts: Callable[[str], bool]
     interrupt: Callable[[], None]
 
 
@@ -110,7 +112,7 @@ class Sessions:
         with self._lock:
             made = SessionState(
                 key, clock=self._clock, config=self._config, counter=counter,
-                vectors_of=self._tools.vectors_of,
+                vectors_of=self._tools.vectors_of, lasts=self._tools.lasts,
             )
             return self._states.setdefault(key, made)
 
@@ -153,7 +155,7 @@ class Sessions:
 
     def _volatile(self, state: SessionState) -> list[BufferEntry]:
         """Entries that no lasting memory has."""
-        entries = state.buffer.entries
+        entries = [each for each in state.buffer.entries if not each.lasts]
         lasting = self._tools.lasting([each.id for each in entries if each.id is not None])
         return [each for each in entries if each.id not in lasting]
 
@@ -222,6 +224,14 @@ class Sessions:
         with self._lock:
             states = list(self._states.values())
         return sum(each.erase(ids, texts) for each in states)
+
+    def forget_user(self, user_id: str) -> None:
+        """Drop all that sessions of a user have, for the user is to be forgotten."""
+        with self._lock:
+            states = list(self._states.values())
+        for each in states:
+            if each.key.user_id == user_id:
+                each.clear()
 
     def drop_expired_tags(self) -> int:
         """Drop tags that are older than their life; returns how many were never captured."""
