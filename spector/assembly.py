@@ -230,10 +230,11 @@ def _make_parts(
                           changer, operations)  # fmt: skip
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
-        context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
+        context, access, Keeping(router, finder, writer, changer, forgetter, config, store.dim),
         recaller, daemon,
     )
     context.watchers.add(operations.note_gone)
+    context.watchers.add_whole(operations.note_whole_gone)
     sleeper.hear_of_tags(sessions.drop_expired_tags)
     series = SeriesWriter(context, writer, note_writes=note_writes)
     worker = ConceptWorker.begun(extractor, calls, context, mode)
@@ -250,8 +251,7 @@ def _make_parts(
         fact_extractor=fact_extractor, summarizer=summarizer, series=series,
         router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
         writer=writer, updater=updater, changer=changer, forgetter=forgetter,
-        forgetting=Forgetting(
-            listing, finder, forgetter, keeper, sessions.forget_user), knowledge=knowledge,
+        forgetting=Forgetting(listing, finder, forgetter, keeper), knowledge=knowledge,
         extractor=extractor, promoter=promoter, worker=worker,
         observing=_observe_part(
             context, series, searcher, changer, sessions, chat, updater, fact_extractor,
@@ -300,9 +300,11 @@ def _sessions(
         promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
         vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
         lasts=lambda tier: not context.router[tier].volatile,
+        exclusive=context.exclusive, gone_users=keeping.gone_users,
         wake=daemon.wake_now, interrupt=daemon.interrupt, associates=recaller.associates,
     ))  # fmt: skip
     context.watchers.add(sessions.forget)
+    context.watchers.add_whole(sessions.forget_whole)
     return sessions
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from spector.arguments import SCOPES, ids_in, parse_namespace, parse_switch, parse_truth
@@ -22,14 +22,12 @@ class Forgetting:
     """Chooses what to forget, and has it forgotten and erased."""
 
     def __init__(
-        self, listing: Listing, finder: Finder, forgetter: Forgetter, keeper: Keeper,
-        forget_sessions: Callable[[str], object],
+        self, listing: Listing, finder: Finder, forgetter: Forgetter, keeper: Keeper
     ) -> None:
         self._listing = listing
         self._finder = finder
         self._forgetter = forgetter
         self._keeper = keeper
-        self._forget_sessions = forget_sessions
 
     def forget(
         self, target: Any, selection: dict[str, Any], labels: tuple[Any, Any, Any], *,
@@ -72,13 +70,10 @@ class Forgetting:
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
             scope = chosen.scope
-            if manner.purge and chosen.only_user is not None:
-                self._forgetter.unmark_all(chosen.only_user)
             report, needles = self._forgetter.forget_found(
-                lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)], manner
+                lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)],
+                manner, chosen.only_scopes,
             )
-            if chosen.only_user is not None:
-                self._forget_sessions(chosen.only_user)
         return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
 
     def _keyed(

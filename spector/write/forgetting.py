@@ -16,7 +16,7 @@ from spector.records import ForgetReport
 from spector.store.catalog import Row, Scope
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction
-from spector.store.erasure import Needles, note_erasure
+from spector.store.erasure import Needles, note_erasure, note_user_gone
 from spector.store.files import Bytes
 from spector.store.integrity import refuse_damage
 from spector.store.payloads import (
@@ -24,7 +24,6 @@ from spector.store.payloads import (
     delete_owned,
     expired_ids,
     forget_marks,
-    has_tables,
     is_marked,
     mark,
     mark_forgotten,
@@ -123,9 +122,13 @@ class Forgetter:
             self._parts.callbacks.deliver()
 
     def forget_found(
-        self, find: Callable[[], list[int]], manner: Manner
+        self, find: Callable[[], list[int]], manner: Manner, whole: Mapping[str, str] | None = None
     ) -> tuple[ForgetReport, Needles | None]:
-        """Forget what ``find``, called under the lock, finds; see `forget_ids`."""
+        """Forget what ``find``, called under the lock, finds; see `forget_ids`.
+
+        Args:
+            whole: labels of a user, agent or session, if all is found that has them.
+        """
         try:
             with self._parts.exclusive():
                 if manner.purge:  # damage could hide from a filter what it should find
@@ -133,6 +136,8 @@ class Forgetter:
                 ids = find()
                 quotes = quoted(self._parts.router, self._parts.finder, ids)
                 done = self._forget(ids, manner, named=False)
+                if whole:
+                    self._forget_whole(whole, manner)
             if self._unquote is not None:
                 self._unquote(quotes)
             return done
@@ -329,15 +334,15 @@ class Forgetter:
         if self._parts.router.durable_store().catalog.ends.along():
             self.forget_expired()
 
-    def unmark_all(self, user_id: str) -> None:
-        """Erase the marks of every key of a user that was forgotten."""
-        store = self._parts.router.durable_store()
-        with store.exclusive():
-            with store.catalog.latest() as db:
-                if not has_tables(db, "key_mark"):
-                    return
+    def _forget_whole(self, labels: Mapping[str, str], manner: Manner) -> None:
+        """Have nothing left of a user, agent or session in what is no memory; under the lock."""
+        self._parts.watchers.note_whole_gone(labels)
+        user = labels["user_id"] if len(labels) == 1 and "user_id" in labels else None
+        if user is not None:
+            store = self._parts.router.durable_store()
             with store.transaction() as tx:
-                if forget_marks(tx.connection, user_id):
+                note_user_gone(tx, store, user)
+                if manner.purge and forget_marks(tx.connection, user):
                     note_erasure(tx.connection, [], 0)
 
     def marked(self, paths: Sequence[KeyPath]) -> list[bool]:

@@ -18,10 +18,12 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import spector
 from spector import ManualClock, Memory, Session
+from spector.providers import CachedEmbedder
 from tests.test_layers import REPO
 
 WORD = "zqxkestrel"
@@ -80,7 +82,8 @@ def talk(memory: Memory, session: Session) -> None:
 def test_after_the_receipt_no_object_of_the_memory_has_a_word_of_the_user(tmp_path: Path) -> None:
     clock = ManualClock("2026-06-01T09:00:00Z")
     where, log = tmp_path / "mind", tmp_path / "log.jsonl"
-    with spector.open(where, embedder=Plain(), clock=clock, ops_log=log) as memory:
+    with spector.open(where, embedder=CachedEmbedder(Plain()), clock=clock, ops_log=log,
+                      ops_log_text=True) as memory:
         session = memory.session("chat", user_id="ann")
         talk(memory, session)
         assert list(places_of(memory)), "the walk comes to where words are"
@@ -116,41 +119,66 @@ def test_another_user_keeps_what_the_session_has(tmp_path: Path) -> None:
         assert len(session.end().promoted) == 1
 
 
-#: says that it has a session, waits for the other process, and ends it
+#: says that it has sessions, waits for the other process, and ends them
 OTHER = """
 import sys, spector
 from tests.security.test_process import Plain, WORD
 with spector.open(sys.argv[1], embedder=Plain(), shared=True) as memory:
-    session = memory.session("chat", user_id="ann")
+    session, other = (memory.session("chat", user_id=each) for each in ("ann", "ben"))
     session.remember(f"{WORD} has a blue boat", importance=0.9)
     session.observe(f"My sister {WORD} lives in Oulu.")
+    session.remember(f"call {WORD} at noon", importance=0.9, tier="working")
+    session.buffer.add(None, f"{WORD} may matter", importance=0.9)
     session.recall(WORD), session.recall(WORD), session.context(WORD)
+    other.remember("the garden is wet", importance=0.9)
+    other.buffer.add(None, "the well is deep", importance=0.9)
     print("ready", flush=True)
     sys.stdin.readline()
-    session.end()
+    memory.remember("the lamp is lit", user_id="cyd")
+    if sys.argv[2] == "goes on":
+        memory.session("next", user_id="ann").context(WORD)
+    kept = [len(each.end().promoted) for each in (session, other)]
+    print(*kept, *memory.recall(WORD, user_id="ann"), flush=True)
+    memory.reflect()
 """
 
 
-def test_a_session_of_another_process_writes_nothing_of_an_erased_user(tmp_path: Path) -> None:
+@pytest.mark.parametrize("then", ["ends", "goes on"])
+def test_a_session_of_another_process_writes_nothing_of_an_erased_user(
+    tmp_path: Path, then: str
+) -> None:
     where = tmp_path / "mind"
     other = subprocess.Popen(
-        [sys.executable, "-c", OTHER, str(where)], cwd=REPO, text=True, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", OTHER, str(where), then], cwd=REPO, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )
-    assert other.stdin is not None
-    assert other.stdout is not None
-    try:
-        assert other.stdout.readline() == "ready\n"
-        with spector.open(where, embedder=Plain(), shared=True) as memory:
-            memory.forget(user_id="ann", purge=True, include_protected=True)
-            other.stdin.write("\n")
-            other.stdin.flush()
-            assert other.wait(120) == 0
-            assert list(memory.records(include=["dormant", "superseded", "quarantined"])) == []
-    finally:
-        other.kill()
-        other.wait()
-        other.stdin.close()
-        other.stdout.close()
+    with other, spector.open(where, embedder=Plain(), shared=True) as memory:
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "ready\n"
+            report = memory.forget(user_id="ann", purge=True, include_protected=True)
+            assert report.receipt is not None
+            assert report.receipt.complete
+            assert other.communicate("\n", timeout=120) == ("0 1\n", None)
+        finally:
+            other.kill()
+        assert {each.user_id for each in memory.records()} == {"ben", "cyd"}
     for each in where.rglob("*"):
         assert each.is_dir() or WORD.encode() not in each.read_bytes().lower(), each
+
+
+def test_others_keep_what_this_process_has_when_another_one_erases_a_user(tmp_path: Path) -> None:
+    """A note has one byte of a hash: some two of the others look like the user who has gone."""
+    where = tmp_path / "mind"
+    with (
+        spector.open(where, embedder=Plain(), shared=True) as memory,
+        spector.open(where, embedder=Plain(), shared=True) as other,
+    ):
+        names = ["ann", *(f"user {n}" for n in range(400))]
+        for each in names:
+            other.remember("a step of a plan", tier="working", user_id=each)
+        memory.forget(user_id="ann", purge=True)
+        other.session("chat", user_id="user 0")
+        left = {each.user_id for each in other.records(tiers=["working"])}
+        assert "ann" not in left
+        assert len(left) > 380
