@@ -221,7 +221,7 @@ def _make_parts(
         operations=operations, hot=HotTier(router, finder, listing, checked, config),
         chat=detectors.intent or chat,
     )
-    forgetter = Forgetter(context, note_writes=note_writes, unquote=updater.requote)
+    forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
     tools = Tools(extractor.concepts_after, promoter.promotions, Neighbours(searcher),

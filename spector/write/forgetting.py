@@ -34,7 +34,7 @@ from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
 from spector.write.knowledge import Changes, apply_changes, changes_of_names
-from spector.write.quoting import quoted
+from spector.write.quoting import requoted, stage_quotes
 from spector.write.row_state import with_flag
 
 __all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
@@ -86,15 +86,12 @@ class Forgetter:
 
     Args:
         note_writes: called with the number of memories after they have gone.
-        unquote: has memories drop what they quote of those that have gone.
     """
 
     def __init__(
-        self, parts: WriteContext, *, note_writes: Callable[[int], None],
-        unquote: Callable[[Mapping[int, str]], None] | None = None,
+        self, parts: WriteContext, *, note_writes: Callable[[int], None]
     ) -> None:
         self._parts = parts
-        self._unquote = unquote
         self._note_writes = note_writes
 
     def forget_ids(
@@ -113,11 +110,7 @@ class Forgetter:
             with self._parts.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     finder.locate(each, scope)
-                quotes = quoted(self._parts.router, finder, ids)
-                done = self._forget(ids, manner, named=True)
-            if self._unquote is not None:
-                self._unquote(quotes)
-            return done
+                return self._forget(ids, manner, named=True)
         finally:
             self._parts.callbacks.deliver()
 
@@ -134,12 +127,9 @@ class Forgetter:
                 if manner.purge:  # damage could hide from a filter what it should find
                     refuse_damage(self._parts.router.durable_store().catalog)
                 ids = find()
-                quotes = quoted(self._parts.router, self._parts.finder, ids)
                 done = self._forget(ids, manner, named=False)
                 if whole:
                     self._forget_whole(whole, manner)
-            if self._unquote is not None:
-                self._unquote(quotes)
             return done
         finally:
             self._parts.callbacks.deliver()
@@ -293,8 +283,10 @@ class Forgetter:
         if not rows:
             return
         heirs = supersede.inherited(store, rows)
+        quoting = requoted(self._parts, store, rows, "", heirs)
         with store.transaction() as tx:
             supersede.apply(tx, heirs)
+            stage_quotes(tx, quoting, due_ms)
             if store is self._parts.router.durable_store():
                 apply_changes(tx, doomed.changes, {}, ())
                 kept = set(doomed.derived).difference(row.id for row in rows)
