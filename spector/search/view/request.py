@@ -171,9 +171,10 @@ class Selection:
         return replace(self, tags=(), user_id=None, agent_id=None, session_id=None)
 
     @property
-    def only_user(self) -> str | None:
-        """The user of a selection by one user and nothing else."""
-        return self.user_id if self == Selection(user_id=self.user_id) else None
+    def only_scopes(self) -> dict[str, str]:
+        """The user, agent and session of a selection by these and nothing else; else empty."""
+        given = {each: getattr(self, each) for each in SCOPES if getattr(self, each) is not None}
+        return given if self == Selection(**given) else {}
 
     @property
     def is_indexed(self) -> bool:
