@@ -65,7 +65,7 @@ from spector.recall.reading import default_k, read_cue, topic_in
 from spector.recall.windows import answer_in_window
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
 from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
-from spector.search.evidence import Probes
+from spector.search.evidence import Limits, Probes
 from spector.search.view import (
     Cue,
     RecallRequest,
@@ -108,7 +108,7 @@ class Recaller:
         refresh: Callable[..., None], chat: ChatModel | IntentClassifier | None = None,
     ) -> None:
         self._searcher, self._listing, self._finder = searcher, listing, finder
-        self._embedder, self._probes = embedder, probes
+        self._embedder, self._probes, self._limits = embedder, probes, Limits(embedder)
         self._clock, self._config = clock, config
         self._profile = profile
         self._dim, self._has_one_user = dim, has_one_user
@@ -176,6 +176,7 @@ class Recaller:
             mood=parsed.mood, drop_flags=drop, replaced=replaced,
             mmr=diversity_weight(parsed, is_survey=is_survey), per_session=parsed.per_session,
             probes=self._probes.for_cue(text, make=selective),
+            limits=self._limits.for_cue(like, make=selective),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
             exact=parsed.exact, lexical=parsed.lexical, tuning=self._config.association,
@@ -236,6 +237,7 @@ class Recaller:
         if ever is not True and small_talk is not None:
             return builder.empty(skip_reason(small_talk), abstained=True, pinned=pinned)
         self._probes.for_cue(text, make=True)
+        self._limits.vectors(make=True)
         cut = cut_of(recall.get("options"), recall)
         # the cut comes later: the hits behind it show how far the best one stands out
         fetched = max(wanted, CROWD)

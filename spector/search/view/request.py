@@ -233,6 +233,8 @@ class RecallRequest:
     per_session: int | None = None
     #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
+    #: of each matter that the cue is a request of, unit vectors of what limits it, and of others
+    limits: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
     #: share of the best score that a hit of the semantic tier must have; 0: any
     cut: float = 0.0
     #: what the cue asks for, whose knowledge is looked up; None for nothing
