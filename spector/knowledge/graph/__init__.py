@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.knowledge.graph.activation import activate
-from spector.knowledge.graph.adjacency import Adjacency, ListedEdges
+from spector.knowledge.graph.adjacency import Adjacency
 from spector.knowledge.graph.edges import StoreEdges
 from spector.knowledge.graph.pagerank import EdgeArrays, pagerank, scaled
 from spector.knowledge.graph.registry import BUILTIN_KINDS, Registry
@@ -13,7 +13,6 @@ __all__ = [
     "BUILTIN_KINDS",
     "Adjacency",
     "EdgeArrays",
-    "ListedEdges",
     "Registry",
     "StoreEdges",
     "activate",

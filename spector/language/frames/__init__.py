@@ -22,7 +22,7 @@ from spector.language.frames.statement import (
     Tense,
 )
 from spector.language.frames.subjects import are_of_same
-from spector.language.frames.values import normal_value, values_differ
+from spector.language.frames.values import forms_differ, normal_value
 
 __all__ = [
     "AGENT",
@@ -40,6 +40,7 @@ __all__ = [
     "are_of_same",
     "compare",
     "extract",
+    "forms_differ",
     "is_of_before",
     "is_single_valued",
     "names_of_predicate",
@@ -47,6 +48,5 @@ __all__ = [
     "predicate_of",
     "value_asked",
     "values_and_rest",
-    "values_differ",
     "verdicts",
 ]

@@ -13,7 +13,7 @@ from spector.knowledge.reading import statement_of_fact
 from spector.layout import Flag
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.trust import data_source_of, speaker_of
-from spector.records import notes_of
+from spector.records import notes_of, without_notes
 from spector.search import Neighbour, Neighbours
 
 __all__ = ["Comparer"]
@@ -112,16 +112,9 @@ def _is_dream(near: Neighbour) -> bool:
 def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:
     observed = near.observed or {}
     return candidate_of(
-        near.record, said=_said(near), data_source=observed.get("data_source"),
+        near.record, said=without_notes(near.record.text, notes_of(near.observed)),
+        data_source=observed.get("data_source"),
         statements=None if near.fact is None else (statement_of_fact(near.fact),),
         likeness=near.likeness, is_knowledge=bool(near.sorts),
         is_dormant=Flag.DORMANT in near.record.flags, single_valued=single_valued,
     )
-
-
-def _said(near: Neighbour) -> str:
-    """The words of a memory without its annotations."""
-    text = near.record.text
-    for note in sorted(notes_of(near.observed), key=lambda each: -each.start):
-        text = text[: note.start] + text[note.end :]
-    return text
