@@ -45,7 +45,6 @@ from spector.arguments.scopes import (
 from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
 from spector.arguments.stores import (
     OpenArguments,
-    is_nameable,
     parse_access,
     parse_choice,
     parse_clock,
@@ -80,7 +79,6 @@ __all__ = [
     "check_text",
     "id_of",
     "ids_in",
-    "is_nameable",
     "parse_access",
     "parse_aliases",
     "parse_always",

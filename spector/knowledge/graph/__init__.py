@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from spector.knowledge.graph.activation import activate
-from spector.knowledge.graph.adjacency import Adjacency
 from spector.knowledge.graph.edges import StoreEdges
 from spector.knowledge.graph.pagerank import EdgeArrays, pagerank, scaled
 from spector.knowledge.graph.registry import BUILTIN_KINDS, Registry
@@ -11,7 +10,6 @@ from spector.knowledge.graph.traversal import best_path, levels, reach
 
 __all__ = [
     "BUILTIN_KINDS",
-    "Adjacency",
     "EdgeArrays",
     "Registry",
     "StoreEdges",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.language.frames.amounts import are_of_kind, values_and_rest
 from spector.language.frames.asked import Given, ValueAsked, value_asked
-from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
+from spector.language.frames.conflicts import Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
 from spector.language.frames.limits import is_of_before
 from spector.language.frames.predicates import (
@@ -15,25 +15,16 @@ from spector.language.frames.predicates import (
     predicate_of,
 )
 from spector.language.frames.statement import (
-    AGENT,
-    USER,
-    Modality,
     Statement,
-    Tense,
 )
 from spector.language.frames.subjects import are_of_same
 from spector.language.frames.values import forms_differ, normal_value
 
 __all__ = [
-    "AGENT",
-    "NO_CONFLICT",
     "ONE_VALUED",
     "SLOTS",
-    "USER",
     "Given",
-    "Modality",
     "Statement",
-    "Tense",
     "ValueAsked",
     "Verdict",
     "are_of_kind",

@@ -39,22 +39,19 @@ class Comparer:
 
     def incoming(
         self, text: str, *, event_ms: int, role: str | None = None, speaker: str | None = None,
-        source: str | None = None, said: str | None = None, data_source: str | None = None,
-        confidence: float | None = None, importance: float = 0.5,
+        source: str | None = None, confidence: float | None = None,
         valid_from_ms: int | None = None, valid_until_ms: int | None = None,
         single_valued: Collection[str] = (),
     ) -> Incoming:
         """A new memory, read: what it states, who says it, from where."""
-        words = text if said is None else said
         return Incoming(
-            text=text, said=words, event_ms=event_ms,
+            text=text, said=text, event_ms=event_ms,
             statements=statements_in(
-                words, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
+                text, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
             ),
-            speaker=speaker_of(words, role, speaker),
-            data_source=data_source or data_source_of(role, source, speaker),
+            speaker=speaker_of(text, role, speaker),
+            data_source=data_source_of(role, source, speaker),
             confidence=1.0 if confidence is None else confidence, source=source,
-            importance=importance,
             valid_from_ms=valid_from_ms, valid_until_ms=valid_until_ms,
         )  # fmt: skip
 
