@@ -46,7 +46,6 @@ from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
 from spector.arguments.speakers import as_user, parse_speaker
 from spector.arguments.stores import (
     OpenArguments,
-    is_nameable,
     parse_access,
     parse_choice,
     parse_clock,
@@ -82,7 +81,6 @@ __all__ = [
     "check_text",
     "id_of",
     "ids_in",
-    "is_nameable",
     "parse_access",
     "parse_aliases",
     "parse_always",

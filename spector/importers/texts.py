@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from spector.process import keeps
 
 __all__ = [
-    "as_text", "cut_text", "instructs", "is_blank", "is_unicode", "role_of_person", "text_of_parts",
+    "cut_text", "instructs", "is_blank", "is_unicode", "role_of_person", "text_of_parts",
 ]
 
 #: roles whose messages instruct a model
@@ -96,8 +96,3 @@ def cut_text(text: str, most_bytes: int) -> Iterator[str]:
         text = text[at:].lstrip("\n ")
     if text:
         yield text
-
-
-def as_text(value: Any) -> str:
-    """A text as it is; "" for anything else."""
-    return value if isinstance(value, str) else ""

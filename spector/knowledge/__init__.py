@@ -11,7 +11,6 @@ from spector.knowledge.concepts import (
     concept_text,
     concepts_named,
     concepts_with,
-    elements_of,
     layer_name,
     layer_of,
     plan_concept,
@@ -19,11 +18,9 @@ from spector.knowledge.concepts import (
     plan_reference,
     plan_reinforcement,
     plan_without_reference,
-    property_name,
     references_of,
 )
 from spector.knowledge.derivation import (
-    Derived,
     derived_of,
     facts_of_alone,
     plan_new_words,
@@ -77,10 +74,10 @@ from spector.knowledge.procedures import (
     procedure_text,
     tools_of,
 )
-from spector.knowledge.reader import KnowledgeReader, edge_row, ids_in
-from spector.knowledge.statistics import ENOUGH, assess, certainty
-from spector.language.words import concept_key, entity_uri, fact_key, folded, normalize_tokens
-from spector.store.payloads import DESCRIBING, PAYLOAD_FACETS, checked_json, decode, encode
+from spector.knowledge.reader import KnowledgeReader, edge_row
+from spector.knowledge.statistics import ENOUGH, certainty
+from spector.language.words import concept_key, entity_uri, folded, normalize_tokens
+from spector.store.payloads import DESCRIBING, PAYLOAD_FACETS, checked_json, encode
 
 __all__ = [
     "DESCRIBING",
@@ -90,14 +87,12 @@ __all__ = [
     "PAYLOAD_FACETS",
     "PROVENANCES",
     "Changes",
-    "Derived",
     "Experience",
     "FactToAdd",
     "Figure",
     "KnowledgeReader",
     "New",
     "ProcedureToAdd",
-    "assess",
     "certainty",
     "checked_json",
     "checked_pair",
@@ -110,20 +105,16 @@ __all__ = [
     "concepts_with",
     "contradiction",
     "current_facts",
-    "decode",
     "derived_of",
     "edge_row",
-    "elements_of",
     "encode",
     "entity_uri",
-    "fact_key",
     "fact_steps",
     "facts_of_alone",
     "figure_text",
     "figures_of",
     "folded",
     "held_fact",
-    "ids_in",
     "is_single_valued",
     "layer_name",
     "layer_of",
@@ -156,7 +147,6 @@ __all__ = [
     "predicted_outcomes",
     "procedure_score",
     "procedure_text",
-    "property_name",
     "references_of",
     "sentence",
     "spellings",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from spector.arguments import parse_callback, parse_switch, refuse_scopes_in
 from spector.clock import Clock, zone_named
@@ -30,7 +30,6 @@ __all__ = ["ObserveParts", "Observing"]
 #: finds the session of (user, agent, session)
 FindSession = Callable[[str | None, str | None, str], Any]
 Progress = Callable[[int, int | None], None]
-_SCOPES: Final = ("user_id", "agent_id", "session_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,6 +17,7 @@ from spector.records.details import (
     notes_of,
     source_of_role,
     with_entry,
+    without_notes,
 )
 from spector.records.erasure import (
     ErasureReceipt,
@@ -168,4 +169,5 @@ __all__ = [
     "sub_tier_of",
     "turn_before_in",
     "with_entry",
+    "without_notes",
 ]

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from spector.errors import EmbeddingError
 from spector.language.entities import (
     EntityHead,
-    entities_in,
+    Mention,
     entities_of,
     load_head,
     person_mentions,
@@ -33,6 +34,12 @@ from spector.language.entities.head import word_features
 from spector.language.entities.words import affix_features, shape_features
 from spector.providers import CachedEmbedder, MiniLMEmbedder
 from tests.fakes import FakeEmbedder
+
+
+def entities_in(
+    text: str, *, speakers: Sequence[str] = (), head: EntityHead | None = None, vectors: Any = None
+) -> list[Mention]:
+    return entities_of([(text, speakers)], head=head, vectors=vectors)[0]
 
 
 def found(text: str, **options: object) -> list[tuple[str, str]]:

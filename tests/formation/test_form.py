@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from spector.language.formation import Formed, Referents, form, said_of
+from spector.language.formation import Formed, Referents, form
+from spector.records import without_notes
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
@@ -141,7 +142,7 @@ def test_what_names_no_day_ahead_is_none(message: str) -> None:
 def test_brackets_of_the_user_are_no_notes() -> None:
     (one,) = formed("He [Omar] said [sic] it yesterday [2020-01-01].")
     assert one.said == "He [Omar] said [sic] it yesterday [2020-01-01]."
-    assert said_of(one.text, one.notes) == one.said
+    assert without_notes(one.text, one.notes) == one.said
     assert [note.value for note in one.notes] == ["2026-11-24"]
     assert one.references[0].candidates == ()
 
@@ -202,7 +203,7 @@ def test_notes_stand_where_they_say() -> None:
         "a\x00b yesterday \x1b[0m tomorrow",
     ):
         for one in formed(message):
-            assert said_of(one.text, one.notes) == one.said == message[one.start : one.end]
+            assert without_notes(one.text, one.notes) == one.said == message[one.start : one.end]
             for note in one.notes:
                 assert one.text[note.start : note.end].strip() == f"[{note.value}]"
 

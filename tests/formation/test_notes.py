@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.formation import said_of
 from spector.language.formation.notes import Insertion, annotated
-from spector.records import Note
+from spector.records import Note, without_notes
 
 
 def test_a_note_stands_behind_its_word_and_its_span_takes_the_space() -> None:
@@ -20,18 +19,18 @@ def test_a_note_stands_behind_its_word_and_its_span_takes_the_space() -> None:
 def test_a_subject_stands_in_front() -> None:
     text, notes = annotated("works at Acme", [Insertion(0, "Ada", "subject", leads=True)])
     assert text == "[Ada] works at Acme"
-    assert said_of(text, notes) == "works at Acme"
+    assert without_notes(text, notes) == "works at Acme"
 
 
 def test_brackets_that_are_no_notes_stay() -> None:
     text, notes = annotated("a [b] c", [Insertion(7, "d", "date")])
     assert text == "a [b] c [d]"
-    assert said_of(text, notes) == "a [b] c"
-    assert said_of("a [b] c [d]", ()) == "a [b] c [d]"
+    assert without_notes(text, notes) == "a [b] c"
+    assert without_notes("a [b] c [d]", ()) == "a [b] c [d]"
 
 
 def test_notes_that_do_not_fit_a_text_take_nothing_out() -> None:
-    assert said_of("short", [Note(2, 90, "date", "x"), Note(4, 1, "date", "y")]) == "short"
+    assert without_notes("short", [Note(2, 90, "date", "x"), Note(4, 1, "date", "y")]) == "short"
 
 
 @given(
@@ -43,7 +42,7 @@ def test_what_goes_in_comes_out(said: str, places: list[tuple[int, str, bool]]) 
         Insertion(0 if leads else at, value, "date", leads=leads) for at, value, leads in places
     ]
     text, notes = annotated(said, insertions)
-    assert said_of(text, notes) == said
+    assert without_notes(text, notes) == said
     assert [text[each.start : each.end].strip() for each in notes] == [
         f"[{each.value}]".strip() for each in notes
     ]

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spector.language.frames import Statement, compare, extract, normal_value, values_differ
+from spector.language.frames import Statement, compare, extract, normal_value
 from spector.language.frames.sentences import sentences
 from spector.language.words import plain
+from tests.frames.test_values import values_differ
 
 WORDS = """i you we my the a an is are was not live lives in at of for to from Paris Berlin Ada Max
 sister dog named call me reach 8080 port v2.4 March 17 555-0134 x@y.org now no longer used going has

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from spector.language.frames import normal_value, values_differ
+from spector.language.frames import forms_differ, normal_value
 
 NOW = 1_764_115_200_000  # 2025-11-26
+
+
+def values_differ(one: str, other: str, *, reference_time: int | None = None) -> bool:
+    first, second = (normal_value(each, reference_time=reference_time) for each in (one, other))
+    return forms_differ(first, second)
 
 
 @pytest.mark.parametrize(

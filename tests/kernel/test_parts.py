@@ -92,19 +92,6 @@ def test_misuse_of_a_scan_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["native", "numba", "reference"])
-def test_an_append_is_seen_after_set_count(name: str) -> None:
-    kernel = kernel_or_skip(name)
-    table = kernel.prepare([Part(rows(), 2)])
-    assert kernel.scan(table, QUERY, 9).scanned == 2
-    allow = AllowList.from_records(table, [0, 0], [0, 1])
-    table.set_count(0, 5)
-    assert kernel.scan(table, QUERY, 9).scanned == 5
-    assert len(kernel.scan(table, QUERY, 9, allow=allow)) == 2
-    with pytest.raises(InvalidInputError, match="count 6"):
-        table.set_count(0, 6)
-
-
-@pytest.mark.parametrize("name", ["native", "numba", "reference"])
 def test_read_only_maps_are_scanned_and_kept_alive(name: str, tmp_path: Path) -> None:
     kernel = kernel_or_skip(name)
     data = rows(64)
@@ -117,22 +104,6 @@ def test_read_only_maps_are_scanned_and_kept_alive(name: str, tmp_path: Path) ->
     gc.collect()
     want = kernel.scan([Part(data, 64)], QUERY, 10)
     assert kernel.scan(table, QUERY, 10).ids.tolist() == want.ids.tolist()
-
-
-@pytest.mark.parametrize("name", ["native", "numba", "reference"])
-def test_bitmaps_per_partition_admit_what_they_say(name: str) -> None:
-    kernel = kernel_or_skip(name)
-    table = kernel.prepare([Part(rows(70), 70), Part(rows(3), 3), Part(rows(5), 5)])
-    allow = AllowList.from_bitmaps(
-        table, {2: np.array([0b10010], np.uint64), 0: np.array([1, 1 << 5], np.uint64)}
-    )
-    result = kernel.scan(table, QUERY, 50, allow=allow)
-    places = sorted(zip(result.part.tolist(), result.slot.tolist(), strict=True))
-    assert places == [(0, 0), (0, 69), (2, 1), (2, 4)]
-    assert result.scanned == 75
-    nothing = AllowList.from_bitmaps(table, {})
-    assert kernel.scan(table, QUERY, 50, allow=nothing).scanned == 0
-    assert kernel.scan(table, QUERY, 1 << 40).scored == 78
 
 
 @pytest.mark.parametrize(

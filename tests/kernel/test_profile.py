@@ -13,7 +13,6 @@ import pytest
 
 from spector.errors import InvalidInputError
 from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile, get_profile
-from spector.kernel.contract.query import tables_of
 from spector.layout import Category
 
 NUMBERS = [
@@ -52,8 +51,6 @@ def test_factors_may_be_a_mapping_and_profiles_hash() -> None:
     other = ScoringProfile(tier_factors=((1, 0.5), (2, 1.5)))
     assert one == other
     assert hash(one) == hash(other)
-    assert tables_of(one) is tables_of(other)
-    assert tables_of(one).tier[[1, 2, 3]].tolist() == [0.5, 1.5, 1.0]
 
 
 def test_curves_may_be_named_by_strings() -> None:

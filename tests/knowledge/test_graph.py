@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import networkx as nx
 import numpy as np
@@ -20,7 +20,6 @@ from spector.errors import InvalidInputError, UnknownRelationError
 from spector.knowledge.graph import (
     BUILTIN_KINDS,
     EdgeArrays,
-    ListedEdges,
     Registry,
     activate,
     best_path,
@@ -30,6 +29,21 @@ from spector.knowledge.graph import (
     scaled,
 )  # fmt: skip
 from spector.records.graph import Edge, Reached, RelationKind
+
+
+class ListedEdges:
+    """An adjacency of edges in memory; the direction is "out" or "both"."""
+
+    def __init__(self, edges: Iterable[Edge], *, direction: str = "out") -> None:
+        self._leaving: dict[int, list[tuple[int, Edge]]] = {}
+        for each in edges:
+            self._leaving.setdefault(each.source, []).append((each.target, each))
+            if direction == "both":
+                self._leaving.setdefault(each.target, []).append((each.source, each))
+
+    def leaving(self, ids: Collection[int]) -> Mapping[int, Sequence[tuple[int, Edge]]]:
+        return {each: self._leaving[each] for each in ids if each in self._leaving}
+
 
 TRIANGLE = [
     Edge(source=1, target=2, kind="causes", weight=0.9),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -71,7 +71,7 @@ class PartTable:
 
         Only the new parts are read one by one. The rest is copied as one block of memory, so a
         commit that touches one partition of thousands costs microseconds. A scan may still use this
-        table. Counts that `set_count` has set are kept.
+        table.
 
         Args:
             edits: places that do not overlap, in ascending order.
@@ -105,14 +105,8 @@ class PartTable:
 
     @property
     def counts(self) -> NDArray[np.uint32]:
-        """Rows that a scan looks at, per partition (do not write; see `set_count`)."""
+        """Rows that a scan looks at, per partition (do not write)."""
         return self.entries["count"]
-
-    def set_count(self, index: int, count: int) -> None:
-        """Show scans ``count`` rows of a partition, after an append within its map."""
-        self._check_count(index, self.parts[index], count)
-        self.rows += count - int(self.entries["count"][index])
-        self.entries["count"][index] = count
 
     def _entry(self, index: int, part: Part) -> tuple[int, int, int, int, int]:
         data = part.data
@@ -178,20 +172,6 @@ class AllowList:
         words = np.packbits(bits, bitorder="little").view("<u8")
         select = np.flatnonzero(np.bincount(part_ids, minlength=len(table))).astype(np.uint32)
         return cls(words, offsets, counts, select)
-
-    @classmethod
-    def from_bitmaps(cls, table: PartTable, bitmaps: Mapping[int, NDArray[np.uint64]]) -> AllowList:
-        """From one bitmap per partition; partitions without one admit nothing."""
-        counts = np.zeros(len(table), np.uint32)
-        offsets = np.zeros(len(table), np.int64)
-        size = 0
-        for part, bitmap in sorted(bitmaps.items()):
-            counts[part] = min(int(table.counts[part]), bitmap.size * 64)
-            offsets[part] = size
-            size += bitmap.size
-        chosen = [np.asarray(bitmaps[part], np.uint64).ravel() for part in sorted(bitmaps)]
-        words = np.concatenate(chosen) if chosen else np.zeros(0, np.uint64)
-        return cls(words, offsets, counts, np.array(sorted(bitmaps), np.uint32))
 
     def admits(self, parts: NDArray[Any], slots: NDArray[Any]) -> NDArray[np.bool_]:
         """(n,) whether each place is in the list; False for a slot that its partition lacks."""

@@ -20,7 +20,7 @@ from spector.kernel.contract.retention import build_activation_table, build_tabl
 from spector.layout import Flag, vector_bytes
 from spector.messages import shown
 
-__all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query", "tables_of"]
+__all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query"]
 
 DEFAULT_DROP_FLAGS: Final = int(
     Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY
@@ -254,11 +254,6 @@ def _pack(
     )  # fmt: skip
     _CONFIDENCE.pack_into(raw, _CONFIDENCE_AT, recall_confidence)
     return np.ndarray(1, QUERY_DTYPE, raw)
-
-
-def tables_of(profile: ScoringProfile) -> Tables:
-    """The profile's lookup tables (cached)."""
-    return _prepared(profile)[1]
 
 
 def _check_int(name: str, value: object, low: int, high: int) -> None:

@@ -195,10 +195,6 @@ class Kernel(Scanner, LexicalKernel, NeighbourKernel):
         """Fills ``out`` (n, size)."""
 
     @abstractmethod
-    def index_bytes(self, dim: int, room: int) -> int:
-        """Bytes of an image for ``room`` slots, a multiple of 64."""
-
-    @abstractmethod
     def index_init(
         self, image: NDArray[np.uint8], dim: int, room: int, centre: NDArray[np.float32] | None
     ) -> None:

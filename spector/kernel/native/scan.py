@@ -100,9 +100,6 @@ class NativeKernel(NativeLexical, NativeNeighbours, Kernel):
             pointer("uint8_t *", rows), len(rows), rows.shape[1], crc, pointer("uint32_t *", out)
         )
 
-    def index_bytes(self, dim: int, room: int) -> int:
-        return int(lib.spector_index_bytes(dim, room))
-
     def index_init(self, image: U8, dim: int, room: int, centre: F32 | None) -> None:
         lib.spector_index_init(pointer("uint8_t *", image), dim, room, optional("float *", centre))
 

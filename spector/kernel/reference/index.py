@@ -32,7 +32,6 @@ from spector.kernel.contract import (
     WIDE,
     WIDE_SLOPE_SCALE,
     Sections,
-    image_layout,
     sections_of,
     squared,
     write_header,
@@ -129,9 +128,6 @@ class NumpyIndex:
     """The index operations of a kernel, see `spector.kernel.contract.scanner.Kernel`."""
 
     indexes = False
-
-    def index_bytes(self, dim: int, room: int) -> int:
-        return image_layout(dim, room).nbytes
 
     def index_init(self, image: NDArray[np.uint8], dim: int, room: int, centre: F32 | None) -> None:
         image[:] = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from spector.knowledge.association.names import (
-    cue_names,
     entities_of_cue,
     facts_of_cue,
     procedures_of_cue,
@@ -16,7 +15,6 @@ from spector.knowledge.association.themes import (
 )
 from spector.knowledge.association.ties import (
     GAIN,
-    MOST_KIN,
     conflicts_of,
     kin_of,
     neighbours_of,
@@ -29,10 +27,8 @@ from spector.knowledge.association.typed import typed_items
 
 __all__ = [
     "GAIN",
-    "MOST_KIN",
     "MOST_MEMBERS",
     "conflicts_of",
-    "cue_names",
     "entities_of_cue",
     "facts_of_cue",
     "kin_of",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.knowledge.exchange.items import parse_item
-from spector.knowledge.exchange.parsing import MEMORY_KEYS, Knowledge, Tie, parse_memory
+from spector.knowledge.exchange.parsing import MEMORY_KEYS, Knowledge, parse_memory
 from spector.knowledge.exchange.planning import Arrival, Arrivals, MetError
 from spector.knowledge.exchange.ties import Place
 from spector.knowledge.exchange.writing import ITEM_KEY, KnowledgeLines
@@ -17,7 +17,6 @@ __all__ = [
     "KnowledgeLines",
     "MetError",
     "Place",
-    "Tie",
     "parse_item",
     "parse_memory",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from spector.knowledge.graph.activation import activate
-from spector.knowledge.graph.adjacency import Adjacency, ListedEdges
 from spector.knowledge.graph.edges import StoreEdges
 from spector.knowledge.graph.pagerank import EdgeArrays, pagerank, scaled
 from spector.knowledge.graph.registry import BUILTIN_KINDS, Registry
@@ -11,9 +10,7 @@ from spector.knowledge.graph.traversal import best_path, levels, reach
 
 __all__ = [
     "BUILTIN_KINDS",
-    "Adjacency",
     "EdgeArrays",
-    "ListedEdges",
     "Registry",
     "StoreEdges",
     "activate",

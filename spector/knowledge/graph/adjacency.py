@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from spector.records import Edge
 
-__all__ = ["Adjacency", "ListedEdges"]
+__all__ = ["Adjacency"]
 
 
 class Adjacency(Protocol):
@@ -20,30 +20,3 @@ class Adjacency(Protocol):
         in both directions. Nodes without edges may be missing.
         """
         ...
-
-
-class ListedEdges:
-    """An adjacency of edges in memory.
-
-    Args:
-        edges: The edges.
-        symmetric: Names of the kinds whose edges leave both ends.
-        direction: "out", "in" or "both".
-    """
-
-    def __init__(
-        self,
-        edges: Iterable[Edge],
-        *,
-        symmetric: Collection[str] = (),
-        direction: str = "out",
-    ) -> None:
-        self._leaving: dict[int, list[tuple[int, Edge]]] = {}
-        for each in edges:
-            if direction != "in" or each.kind in symmetric:
-                self._leaving.setdefault(each.source, []).append((each.target, each))
-            if direction != "out" or each.kind in symmetric:
-                self._leaving.setdefault(each.target, []).append((each.source, each))
-
-    def leaving(self, ids: Collection[int]) -> Mapping[int, Sequence[tuple[int, Edge]]]:
-        return {each: self._leaving[each] for each in ids if each in self._leaving}

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from spector.knowledge.induction.ageing import ConceptUse, concepts_to_retire
 from spector.knowledge.induction.associations import (
-    Association,
     associations_of,
-    evidence_of,
-    plan_associations,
 )
 from spector.knowledge.induction.extraction import (
     Element,
     Extracted,
     Named,
     concept_of,
-    elements_among,
     members_of_shared_entities,
     named_after,
     named_in,
     plan_extraction,
-    shared_entities,
 )
 from spector.knowledge.induction.lessons import Lesson, lessons_of, plan_lesson
 from spector.knowledge.induction.moving import plan_moved_references
-from spector.knowledge.induction.operations import Trend, trend_of, trend_text
+from spector.knowledge.induction.operations import Trend, trend_text
 from spector.knowledge.induction.promotion import (
     CAUSAL,
     OPERATIONAL,
@@ -37,7 +32,6 @@ from spector.knowledge.induction.promotion import (
 from spector.knowledge.induction.rhythms import TIME_OF_DAY, phases_of, plan_rhythms
 from spector.knowledge.induction.runs import (
     Practice,
-    Run,
     plan_practice,
     practice_text,
     practices_of,
@@ -49,22 +43,18 @@ __all__ = [
     "OPERATIONAL",
     "TIME_OF_DAY",
     "Admitted",
-    "Association",
     "ConceptUse",
     "Element",
     "Extracted",
     "Lesson",
     "Named",
     "Practice",
-    "Run",
     "Trend",
     "admitted",
     "associations_of",
     "causal_candidates",
     "concept_of",
     "concepts_to_retire",
-    "elements_among",
-    "evidence_of",
     "is_same_pattern",
     "lessons_of",
     "members_of_shared_entities",
@@ -72,7 +62,6 @@ __all__ = [
     "named_in",
     "operational_candidates",
     "phases_of",
-    "plan_associations",
     "plan_extraction",
     "plan_lesson",
     "plan_moved_references",
@@ -82,7 +71,5 @@ __all__ = [
     "practice_text",
     "practices_of",
     "runs_of",
-    "shared_entities",
-    "trend_of",
     "trend_text",
 ]

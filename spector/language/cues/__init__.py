@@ -13,9 +13,9 @@ from spector.language.cues.intent import (
     route_cue,
 )
 from spector.language.cues.long_cue import shorten_cue
-from spector.language.cues.need import Decision, need_gate, skip_reason
+from spector.language.cues.need import need_gate, skip_reason
 from spector.language.cues.present import asks_for_now, asks_when
-from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
+from spector.language.cues.smalltalk import ASKING
 from spector.language.cues.topic import (
     ASSISTANT,
     USER,
@@ -28,11 +28,8 @@ from spector.language.cues.value import asks_for_value
 __all__ = [
     "ASKING",
     "ASSISTANT",
-    "FILLERS",
     "PARAMS",
-    "PHRASES",
     "USER",
-    "Decision",
     "Frame",
     "Intent",
     "Kind",

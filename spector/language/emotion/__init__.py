@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from spector.language.emotion.detection import CATEGORIES, emotion_in
-from spector.language.emotion.head import EmotionHead, load_head
+from spector.language.emotion.head import load_head
 
 __all__ = [
     "CATEGORIES",
-    "EmotionHead",
     "emotion_in",
     "load_head",
 ]

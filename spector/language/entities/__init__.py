@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.entities.extraction import Whole, WordVectors, entities_in, entities_of
+from spector.language.entities.extraction import Whole, WordVectors, entities_of
 from spector.language.entities.head import EntityHead, load_head
 from spector.language.entities.rules import (
     Mention,
@@ -17,7 +17,6 @@ __all__ = [
     "Mention",
     "Whole",
     "WordVectors",
-    "entities_in",
     "entities_of",
     "is_first_name",
     "load_head",

@@ -13,7 +13,7 @@ from spector.language.entities.rules import Mention, merged, rule_mentions
 from spector.language.entities.words import Word, split_words
 from spector.language.words import is_turkish, plain
 
-__all__ = ["Whole", "WordVectors", "entities_in", "entities_of"]
+__all__ = ["Whole", "WordVectors", "entities_of"]
 
 #: the head is trained on English of this certainty; below it says nothing
 _LEAST: Final = 0.6
@@ -44,25 +44,6 @@ class WordVectors(Protocol):
         ...
 
 
-def entities_in(
-    text: str,
-    *,
-    speakers: Collection[str] = (),
-    head: EntityHead | None = None,
-    vectors: WordVectors | None = None,
-    least: float = _LEAST,
-) -> list[Mention]:
-    """Persons, organisations, places, products and technologies that a text names.
-
-    Args:
-        speakers: Names known to speak.
-        head: A trained head; it is asked about English only.
-        vectors: The embedder that the head was trained on; with another one rules decide alone.
-        least: Probability from which the head is believed.
-    """
-    return entities_of([(text, speakers)], head=head, vectors=vectors, least=least)[0]
-
-
 def entities_of(
     texts: Sequence[tuple[str, Collection[str]]],
     *,
@@ -71,9 +52,13 @@ def entities_of(
     least: float = _LEAST,
     wholes: Sequence[Whole | None] | None = None,
 ) -> list[list[Mention]]:
-    """The same for several texts with their speakers; the model sees them in batches.
+    """Persons, organisations, places, products and technologies that each text names.
 
     Args:
+        texts: each with the names known to speak; the model sees them in batches.
+        head: a trained head; it is asked about English only.
+        vectors: the embedder that the head was trained on; with another one rules decide alone.
+        least: probability from which the head is believed.
         wholes: what the embedder reads in place of each text, where all words of it are there.
     """
     found = [rule_mentions(text, speakers=speakers) for text, speakers in texts]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from spector.records import Note
 
-__all__ = ["Insertion", "annotated", "said_of"]
+__all__ = ["Insertion", "annotated"]
 
 
 class Insertion(NamedTuple):
@@ -38,14 +38,3 @@ def annotated(said: str, insertions: Iterable[Insertion]) -> tuple[str, tuple[No
         done = at
     pieces.append(said[done:])
     return "".join(pieces), tuple(notes)
-
-
-def said_of(text: str, notes: Iterable[Note]) -> str:
-    """A text without its notes. Brackets that are no notes stay."""
-    pieces: list[str] = []
-    done = 0
-    for note in sorted(notes, key=lambda one: one.start):
-        if done <= note.start <= note.end <= len(text):
-            pieces.append(text[done : note.start])
-            done = note.end
-    return "".join((*pieces, text[done:]))

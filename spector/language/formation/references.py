@@ -23,7 +23,7 @@ from spector.language.formation.persons import (
 from spector.language.words import plain
 from spector.records import Reference
 
-__all__ = ["Referents", "in_place_of", "is_pronoun"]
+__all__ = ["Referents", "in_place_of"]
 
 _ENGLISH: Final = re.compile(
     r"\b(he|him|his|himself|she|her|hers|herself|it|this|they|them|theirs?)\b(?!['\u2019]?\w)",
@@ -186,11 +186,6 @@ def in_place_of(text: str, at: int, word: str, name: str) -> str:
     if low in ("his", "its", "their") or (low == "her" and is_possessive(text, at)):
         return name if name.endswith(("'s", "\u2019s")) else f"{name}'s"
     return word if low.startswith(("on", "bun")) and len(low) > 1 else name
-
-
-def is_pronoun(word: str) -> bool:
-    """Whether a word stands for a person or a thing, in English or Turkish."""
-    return bool(_ENGLISH.fullmatch(word) or _TURKISH.fullmatch(word)) or word.lower() in _MANY
 
 
 _MANY: Final = frozenset("they them their theirs onlar onlari onlarin onlara".split())

@@ -45,9 +45,6 @@ _CLAUSES: Final = re.compile(
     re.IGNORECASE,
 )
 _TURKISH_PRONOUNS: Final = frozenset("ben sen o biz siz onlar bu".split())
-_TURKISH_NOUN_CASE: Final = re.compile(
-    r"(?:[dt][ae]n?|n?[iu]n|[yn]?[ae]|[yn]?[iu]|y?l[ae]|ki)$"
-)
 
 
 class Unit(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spector.language.frames.amounts import are_of_kind, values_and_rest
 from spector.language.frames.asked import Given, ValueAsked, value_asked
-from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
+from spector.language.frames.conflicts import Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
 from spector.language.frames.limits import is_of_before
 from spector.language.frames.predicates import (
@@ -15,24 +15,15 @@ from spector.language.frames.predicates import (
 )
 from spector.language.frames.relations import canonical, predicates_like
 from spector.language.frames.statement import (
-    AGENT,
-    USER,
-    Modality,
     Statement,
-    Tense,
 )
 from spector.language.frames.subjects import are_of_same
-from spector.language.frames.values import normal_value, values_differ
+from spector.language.frames.values import forms_differ, normal_value
 
 __all__ = [
-    "AGENT",
-    "NO_CONFLICT",
     "ONE_VALUED",
-    "USER",
     "Given",
-    "Modality",
     "Statement",
-    "Tense",
     "ValueAsked",
     "Verdict",
     "are_of_kind",
@@ -40,6 +31,7 @@ __all__ = [
     "canonical",
     "compare",
     "extract",
+    "forms_differ",
     "is_label",
     "is_of_before",
     "is_single_valued",
@@ -48,6 +40,5 @@ __all__ = [
     "predicates_like",
     "value_asked",
     "values_and_rest",
-    "values_differ",
     "verdicts",
 ]

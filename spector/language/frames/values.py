@@ -10,7 +10,7 @@ from spector.language.time import time_range_in
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["UNITS", "forms_differ", "is_date", "normal_value", "values_differ"]
+__all__ = ["UNITS", "forms_differ", "is_date", "normal_value"]
 
 _LONGEST: Final = 200
 #: two moments of different years, months, weekdays and hours: what reads the same from both needs
@@ -85,19 +85,11 @@ def normal_value(text: str, *, reference_time: int | None = None) -> str:
     return _normal(text[:_LONGEST], reference_time)
 
 
-def values_differ(a: str, b: str, *, reference_time: int | None = None) -> bool:
-    """Whether two values cannot both be the one value of a slot.
+def forms_differ(first: str, second: str) -> bool:
+    """Whether two values in their normal form cannot both be the one value of a slot.
 
     A value that only adds words to the other ("Berlin", "Berlin in Germany") does not differ.
     """
-    return forms_differ(
-        normal_value(a, reference_time=reference_time),
-        normal_value(b, reference_time=reference_time),
-    )
-
-
-def forms_differ(first: str, second: str) -> bool:
-    """`values_differ` of values in their normal form."""
     if first == second or not first or not second:
         return False
     if "".join(first.split()) == "".join(second.split()):

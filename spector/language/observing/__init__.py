@@ -5,11 +5,11 @@ from __future__ import annotations
 from spector.language.observing.classes import KINDS, Classified, classify
 from spector.language.observing.consent import consent_of
 from spector.language.observing.content import substance_of
-from spector.language.observing.filters import FILTERS, Worth, kind_of_filter, worth_keeping
+from spector.language.observing.filters import FILTERS, kind_of_filter, worth_keeping
 from spector.language.observing.injection import is_injection
 from spector.language.observing.keeping import keep_scores
 from spector.language.observing.liking import only_likes
-from spector.language.observing.sentences import Part, asks_to_keep, news_of, parts_of
+from spector.language.observing.sentences import asks_to_keep, news_of, parts_of
 from spector.language.observing.signals import alarm_of, is_hedged, tells_of_change
 from spector.language.observing.turns import (
     corrected,
@@ -22,8 +22,6 @@ __all__ = [
     "FILTERS",
     "KINDS",
     "Classified",
-    "Part",
-    "Worth",
     "alarm_of",
     "asks_to_keep",
     "classify",

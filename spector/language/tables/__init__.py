@@ -10,14 +10,13 @@ from spector.language.tables.detection import (
 )
 from spector.language.tables.files import FOLDER, languages, read_table, table_of
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
-from spector.language.tables.schema import PARTS, Table, TableError
+from spector.language.tables.schema import PARTS, TableError
 
 __all__ = [
     "FOLDER",
     "PARTS",
     "Lexicon",
     "Match",
-    "Table",
     "TableError",
     "Word",
     "in_languages",

@@ -13,7 +13,7 @@ from spector.knowledge.reading import statement_of_fact
 from spector.layout import Flag
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.trust import data_source_of, speaker_of
-from spector.records import notes_of
+from spector.records import notes_of, without_notes
 from spector.search import Neighbour, Neighbours
 
 __all__ = ["Comparer"]
@@ -39,22 +39,19 @@ class Comparer:
 
     def incoming(
         self, text: str, *, event_ms: int, role: str | None = None, speaker: str | None = None,
-        source: str | None = None, said: str | None = None, data_source: str | None = None,
-        confidence: float | None = None, importance: float = 0.5,
+        source: str | None = None, confidence: float | None = None,
         valid_from_ms: int | None = None, valid_until_ms: int | None = None,
         single_valued: Collection[str] = (),
     ) -> Incoming:
         """A new memory, read: what it states, who says it, from where."""
-        words = text if said is None else said
         return Incoming(
-            text=text, said=words, event_ms=event_ms,
+            text=text, said=text, event_ms=event_ms,
             statements=statements_in(
-                words, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
+                text, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
             ),
-            speaker=speaker_of(words, role, speaker),
-            data_source=data_source or data_source_of(role, source, speaker),
+            speaker=speaker_of(text, role, speaker),
+            data_source=data_source_of(role, source, speaker),
             confidence=1.0 if confidence is None else confidence, source=source,
-            importance=importance,
             valid_from_ms=valid_from_ms, valid_until_ms=valid_until_ms,
         )  # fmt: skip
 
@@ -112,16 +109,9 @@ def _is_dream(near: Neighbour) -> bool:
 def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:
     observed = near.observed or {}
     return candidate_of(
-        near.record, said=_said(near), data_source=observed.get("data_source"),
+        near.record, said=without_notes(near.record.text, notes_of(near.observed)),
+        data_source=observed.get("data_source"),
         statements=None if near.fact is None else (statement_of_fact(near.fact),),
         likeness=near.likeness, is_knowledge=bool(near.sorts),
         is_dormant=Flag.DORMANT in near.record.flags, single_valued=single_valued,
     )
-
-
-def _said(near: Neighbour) -> str:
-    """The words of a memory without its annotations."""
-    text = near.record.text
-    for note in sorted(notes_of(near.observed), key=lambda each: -each.start):
-        text = text[: note.start] + text[note.end :]
-    return text

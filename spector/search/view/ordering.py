@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
@@ -131,11 +131,6 @@ class Ranked(Sequence[Candidate]):
             best = np.argsort(-values, kind="stable")[:most]
             rows, values = rows[best], values[best]
         return rows, values
-
-    def scores_of(self, ids: Collection[int]) -> dict[int, float]:
-        """Scores of those of some memories that are left, as scores are now."""
-        rows = self._left[np.isin(self.ids[self._left], np.array(sorted(ids), np.int64))]
-        return dict(zip(self.ids[rows].tolist(), self._total[rows].tolist(), strict=True))
 
     def top(self, count: int) -> Sequence[Candidate]:
         """The first ``count``, made when they are read, too."""

@@ -320,11 +320,6 @@ class DiskFiles:
                     offset, bad = offset + len(block), join_ranges(bad, unread)
         return bad
 
-    def protect(self, name: str) -> None:
-        """Restrict a file that a library created for us to its owner."""
-        with contextlib.suppress(OSError):
-            os.chmod(self._path(name), 0o600)
-
     def _path(self, name: str) -> str:
         if _NAME.fullmatch(name) is None:
             raise StoreError(f"not a file name inside the store: {name!r}")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import UnknownRecordError
-from spector.knowledge import Changes, KnowledgeReader, layer_of
+from spector.knowledge import Changes, KnowledgeReader
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord
 from spector.store.catalog import Row, link_tags, newer_than
@@ -160,12 +160,6 @@ class Series:
         apply_changes(self._tx, changes, made or {}, items)
         self.has_changed = True
         return tuple(items)
-
-    def note_layer(self, record: MemoryRecord, sorts: Collection[str]) -> None:
-        """Have the callbacks of the layer of a memory called after the commit."""
-        layer = layer_of(set(sorts))
-        if layer is not None:
-            self.stored.setdefault(layer, []).append(record)
 
     def name(self, earlier: Mapping[int, str]) -> None:
         """Give earlier memories their speaker."""

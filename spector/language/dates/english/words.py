@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "COUNTS", "DAYS", "DECADES", "MONTHS", "NEXT", "ORDINALS", "PARTS", "SEASONS", "SHORT_WEEKDAYS",
+    "COUNTS", "DAYS", "DECADES", "MONTHS", "ORDINALS", "PARTS", "SEASONS", "SHORT_WEEKDAYS",
     "STEPS", "TEENS", "TENS", "UNITS", "VAGUE", "WEEKDAYS",
 ]  # fmt: skip
 
@@ -68,7 +68,6 @@ STEPS: Final = {
     "this": 0, "current": 0, "same": 0, "next": 1, "coming": 1, "upcoming": 1, "following": 1,
     "last": -1, "past": -1, "previous": -1, "prior": -1,
 }  # fmt: skip
-NEXT: Final = frozenset(word for word, step in STEPS.items() if step == 1)
 
 DAYS: Final = {
     "today": 0, "tonight": 0, "tonite": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "yesterday": -1,

@@ -9,7 +9,7 @@ from typing import Final
 from spector.language.dates.reader import Reader
 
 __all__ = [
-    "ARTICLE", "DAYS", "MONTHS", "ORDINALS", "PARTS", "SEASONS", "STEPS", "UNITS", "WEEKDAYS",
+    "DAYS", "MONTHS", "ORDINALS", "PARTS", "SEASONS", "STEPS", "UNITS", "WEEKDAYS",
     "ending", "number", "stem",
 ]  # fmt: skip
 
@@ -50,7 +50,6 @@ ORDINALS: Final = {
     "yedinci": 7, "sekizinci": 8, "dokuzuncu": 9, "onuncu": 10, "son": -1, "sonuncu": -1,
 }  # fmt: skip
 PARTS: Final = {"bas": "early", "basi": "early", "orta": "mid", "son": "late", "sonu": "late"}
-ARTICLE: Final = "bir"
 
 _ONES: Final = {
     "bir": 1, "iki": 2, "uc": 3, "dort": 4, "dord": 4, "bes": 5, "alti": 6, "yedi": 7, "sekiz": 8,

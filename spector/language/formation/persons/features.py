@@ -37,7 +37,6 @@ _PREPOSITIONS: Final = frozenset(
     """of to with by from for in on at about against between under after before like than as into
     over near behind beside toward towards without through""".split()
 )
-_OBJECTS: Final = frozenset(("him", "himself", "herself"))
 _POSSESSIVES: Final = frozenset(("his", "hers", "their"))
 
 

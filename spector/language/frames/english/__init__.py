@@ -5,7 +5,6 @@ from __future__ import annotations
 from spector.language.frames.english import vocabulary
 from spector.language.frames.english.groups import group_at
 from spector.language.frames.english.matcher import english_drafts
-from spector.language.frames.english.modality import sentence_modality
 from spector.language.frames.english.phrases import Phrase, phrase_at
 
 __all__ = [
@@ -13,6 +12,5 @@ __all__ = [
     "english_drafts",
     "group_at",
     "phrase_at",
-    "sentence_modality",
     "vocabulary",
 ]
