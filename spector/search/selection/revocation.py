@@ -5,6 +5,7 @@ The newer one stands where that is unsure: of two contrary ones an answer can fo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,11 +35,16 @@ def revoked(
     """
     gone = {n for n, each in enumerate(instructions) if each.lifts}
     likeness = None if vectors is None else np.asarray(vectors @ vectors.T, np.float32)
+    having: dict[str, list[int]] = defaultdict(list)
+    for n, each in enumerate(instructions):
+        for word in (*each.forms, *each.aspects):
+            having[word].append(n)
     for newer, each in enumerate(instructions):
-        for older in range(newer + 1, len(instructions)):
+        near = {n for word in (*each.forms, *each.aspects) for n in having[word] if n > newer}
+        for older in near - gone:
             other = instructions[older]
             if (
-                older not in gone and other.scope == each.scope
+                other.scope == each.scope
                 and (vouched[newer] or not vouched[older])
                 and _is_contrary(
                     each, other, 0.0 if likeness is None else float(likeness[newer, older])
