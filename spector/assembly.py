@@ -221,7 +221,7 @@ def _make_parts(
         operations=operations, hot=HotTier(router, finder, listing, checked, config),
         chat=detectors.intent or chat,
     )
-    forgetter = Forgetter(context, note_writes=note_writes, unquote=updater.requote)
+    forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
     tools = Tools(extractor.concepts_after, promoter.promotions, Neighbours(searcher),
@@ -230,10 +230,11 @@ def _make_parts(
                           changer, operations)  # fmt: skip
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
-        context, access, Keeping(finder, writer, changer, forgetter, config, store.dim),
+        context, access, Keeping(router, finder, writer, changer, forgetter, config, store.dim),
         recaller, daemon,
     )
     context.watchers.add(operations.note_gone)
+    context.watchers.add_whole(operations.note_whole_gone)
     sleeper.hear_of_tags(sessions.drop_expired_tags)
     series = SeriesWriter(context, writer, note_writes=note_writes)
     worker = ConceptWorker.begun(extractor, calls, context, mode)
@@ -298,9 +299,12 @@ def _sessions(
     sessions = Sessions(context.clock, context.config, SessionTools(
         promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
         vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
+        lasts=lambda tier: not context.router[tier].volatile,
+        exclusive=context.exclusive, gone_users=keeping.gone_users,
         wake=daemon.wake_now, interrupt=daemon.interrupt, associates=recaller.associates,
     ))  # fmt: skip
     context.watchers.add(sessions.forget)
+    context.watchers.add_whole(sessions.forget_whole)
     return sessions
 
 

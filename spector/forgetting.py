@@ -70,10 +70,9 @@ class Forgetting:
                     hint="to empty a store, delete its directory or forget(tiers=[...])",
                 )
             scope = chosen.scope
-            if manner.purge and chosen.only_user is not None:
-                self._forgetter.unmark_all(chosen.only_user)
             report, needles = self._forgetter.forget_found(
-                lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)], manner
+                lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)],
+                manner, chosen.only_scopes,
             )
         return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
 

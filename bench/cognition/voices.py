@@ -60,7 +60,7 @@ def _ranks(observes: bool) -> Iterator[int]:
                 else:
                     kept = memory.remember(turn["text"], user_id=f"u{n}", role=turn["role"])
                     made.append({kept.id})
-            session.close()
+            session.end()
             clock.advance(days=4)
             for each in chat["questions"]:
                 hits = memory.recall(each["question"], user_id=f"u{n}", k=10)

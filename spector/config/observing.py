@@ -82,8 +82,6 @@ class ObserveConfig(Section):
     reinforce_above: Share = 0.92
     #: bands: least importance of what is created between the first two
     gap_importance: Share = 0.6
-    #: least likeness of a corrected memory whose slot is not named
-    contradiction_likeness: Share = 0.45
     #: candidates of each channel (vector, words, slot); with bands, of all together
     gate_neighbours: Count = 5
     #: nearest memories that a new one may be related to

@@ -153,9 +153,10 @@ class Analyst:
         if whole:
             unit.reading = self._read(out, whole, (), single_valued, None)[0]
             sign = "Düzeltme" if language_of(whole) == "tr" else "Correction"
-            unit.incoming = replace(unit.incoming, said=f"{sign}: {whole}", statements=tuple(
-                each.statement for each in unit.reading.facts
-            ))  # fmt: skip
+            unit.incoming = replace(
+                unit.incoming, said=f"{sign}: {whole}", corrects=before,
+                statements=tuple(each.statement for each in unit.reading.facts),
+            )
 
     def name(self, analyses: Sequence[Analysis]) -> None:
         """Have the trained head look for names in all statements, in one call of the model."""

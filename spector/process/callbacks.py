@@ -24,6 +24,9 @@ class Watchers:
         self._watching: list[
             weakref.WeakMethod[Callable[[Collection[int], Collection[str]], object]]
         ] = []
+        self._watching_wholes: list[
+            weakref.WeakMethod[Callable[[Mapping[str, str]], object]]
+        ] = []
 
     def add(self, watcher: Callable[[Collection[int], Collection[str]], object]) -> None:
         """Have a method called with the ids and the former words of what is gone."""
@@ -35,6 +38,17 @@ class Watchers:
             watcher = each()
             if watcher is not None:
                 watcher(ids, texts)
+
+    def add_whole(self, watcher: Callable[[Mapping[str, str]], object]) -> None:
+        """Have a method called with the labels of a user, agent or session that is gone."""
+        self._watching_wholes.append(weakref.WeakMethod(watcher))
+
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None:
+        """Tell all that every memory with some labels is gone."""
+        for each in self._watching_wholes:
+            watcher = each()
+            if watcher is not None:
+                watcher(labels)
 
 
 class LayerCallbacks:

@@ -66,6 +66,8 @@ class Sink(Protocol):
 
     def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None: ...
 
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None: ...
+
     def scrub(self) -> None: ...
 
     def stats(self) -> Mapping[str, Any]: ...
@@ -105,6 +107,11 @@ class Operations:
         """Leave out lines about memories that are gone."""
         if self.sink is not None:
             self.sink.note_gone(ids, texts)
+
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None:
+        """Leave out lines with the labels of a user, agent or session that is gone."""
+        if self.sink is not None:
+            self.sink.note_whole_gone(labels)
 
     def scrub(self) -> None:
         """Rewrite the log without lines about memories that are gone."""

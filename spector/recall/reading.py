@@ -7,6 +7,7 @@ from typing import Final
 
 from spector.clock import MIN_MS
 from spector.language.cues import Kind, Topic, asks_for_now, asks_when, kind_of, topic_of
+from spector.language.dates import window_of
 from spector.language.time import Span, hull, time_range_in
 from spector.search.view import NO_READING, Reading
 
@@ -35,7 +36,10 @@ def read_cue(
     is_of_now = may_be_now and asks_for_now(text)
     time = span = None
     if now_ms is not None:
-        time = time_range_in(text, now_ms, kind=found, zone=zone or UTC)
+        time = time_range_in(text, now_ms, zone=zone or UTC)
+    window = None if time is None else window_of(text, time, found)
+    if time is not None and window is None and found is not Kind.FACT:
+        time = time_range_in(text, now_ms or 0, kind=found, zone=zone or UTC)
     if time is not None:
         start, end = hull(time.spans)
         slack = _ZONES_MS if zone is None else 0
@@ -45,7 +49,6 @@ def read_cue(
         ends_ms = span[0]
     elif may_be_now and asks_when(text):
         ends_ms = MIN_MS
-    window = hull(time.spans) if time is not None and found is Kind.FACT else None
     return Reading(found, topic, is_of_now, span, _id_in(text), ends_ms, zone, window)
 
 

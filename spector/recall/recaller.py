@@ -62,10 +62,10 @@ from spector.recall.options import (
     zone_of,
 )
 from spector.recall.reading import default_k, read_cue, topic_in
-from spector.recall.windows import lying_in
+from spector.recall.windows import answer_in_window
 from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
 from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
-from spector.search.evidence import Probes
+from spector.search.evidence import Limits, Probes
 from spector.search.view import (
     Cue,
     RecallRequest,
@@ -84,8 +84,6 @@ _SELECTING: Final = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most
 _MAX_RULES: Final = 16
-#: hits among which those of a time that a cue names are looked for
-_IN_WINDOW: Final = 128
 _SEVERAL_USERS: Final = (
     "everything about a user is asked for, and the memories are of several: pass user_id"
 )
@@ -110,7 +108,7 @@ class Recaller:
         refresh: Callable[..., None], chat: ChatModel | IntentClassifier | None = None,
     ) -> None:
         self._searcher, self._listing, self._finder = searcher, listing, finder
-        self._embedder, self._probes = embedder, probes
+        self._embedder, self._probes, self._limits = embedder, probes, Limits(embedder)
         self._clock, self._config = clock, config
         self._profile = profile
         self._dim, self._has_one_user = dim, has_one_user
@@ -178,6 +176,7 @@ class Recaller:
             mood=parsed.mood, drop_flags=drop, replaced=replaced,
             mmr=diversity_weight(parsed, is_survey=is_survey), per_session=parsed.per_session,
             probes=self._probes.for_cue(text, make=selective),
+            limits=self._limits.for_cue(like, make=selective),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
             exact=parsed.exact, lexical=parsed.lexical, tuning=self._config.association,
@@ -238,6 +237,7 @@ class Recaller:
         if ever is not True and small_talk is not None:
             return builder.empty(skip_reason(small_talk), abstained=True, pinned=pinned)
         self._probes.for_cue(text, make=True)
+        self._limits.vectors(make=True)
         cut = cut_of(recall.get("options"), recall)
         # the cut comes later: the hits behind it show how far the best one stands out
         fetched = max(wanted, CROWD)
@@ -337,11 +337,10 @@ class Recaller:
             usual: the request without its mode, which fills up too few hits by likeness.
         """
         if request.reading.window is not None:
-            deep = replace(
-                request, k=min(max(request.k, _IN_WINDOW), self._config.max_k),
-                reading=replace(request.reading, window=None),
+            inside = answer_in_window(
+                request, usual, lambda asked, filling: self._hits_of(asked, kind, filling, 0)[0],
+                self._config.max_k,
             )
-            inside = lying_in(self._hits_of(deep, kind, usual, 0)[0], request)
             return inside, inside._holding(inside[:first]) if 0 < first < len(inside) else inside
         if request.seed is not None:
             self._finder.get_within(request.seed, request.selection.scope)

@@ -1,66 +1,100 @@
-"""A cue that names a time asks for what lies in it: "last week", "in April", "yesterday"."""
+"""A cue that asks for a time is answered from it: "last week", "in April", "yesterday"."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, tzinfo
+from itertools import chain, zip_longest
 from typing import Final
 
 from spector.clock import MAX_MS, MIN_MS, local_of_ms, to_ms
-from spector.language.dates import Period, Tense, dates_in, tense_of
+from spector.language.dates import Bound, Period, dates_in
 from spector.language.time import Span
-from spector.language.words import plain
 from spector.records import Hit, HitList
-from spector.search.view import RecallRequest
+from spector.search.view import RecallRequest, Selection, told_within, within
 
-__all__ = ["lying_in"]
+__all__ = ["answer_in_window"]
 
-#: what one has told lies where it was told, whatever it is about
-_TOLD: Final = re.compile(
-    r"\b(?:i|we)\b.*\b(?:tell|told|say|said|mention(?:ed)?)\b"
-    r"|\b(?:soyledi|soylemisti|anlatti|anlatmisti|dedi|demisti)[mk]\b"
-)
+#: hits among which those are looked for that name a day of the time, or of which none is known
+_POOL: Final = 128
 
-
-def _asks_for_telling(cue: str) -> bool:
-    """Whether a cue asks for what was told, and so for the time of the telling."""
-    return bool(_TOLD.search(plain(cue[:2_000])))
+Answer = Callable[[RecallRequest, RecallRequest], HitList]
 
 
-def lying_in(hits: HitList, request: RecallRequest) -> HitList:
-    """Those of some hits that lie in the time of the cue, by event or by a day that they name.
+def answer_in_window(
+    request: RecallRequest, usual: RecallRequest, answer: Answer, max_k: int
+) -> HitList:
+    """The answer to a request whose cue asks for a time.
 
-    Where none does, the answer is empty, and its reason names the time.
+    It holds what lies in the time or names a day of it, in turn; where only what is known to lie
+    elsewhere is no answer, the rest as well. Where nothing is left it is empty, and its reason
+    names the time.
+
+    Args:
+        usual: the request without its mode, which fills up too few hits.
+        answer: answers a request, given its usual one, without regard to the window.
     """
-    window, cue = request.reading.window, request.cue.text
-    if window is None or cue is None:
-        return hits
-    telling, zone = _asks_for_telling(cue), request.reading.zone or UTC
-    windows = [window]
-    if tense_of(cue, len(cue), turkish=False) is not Tense.PAST:  # "on Friday" may be the next one
-        named = dates_in(cue, local_of_ms(request.now_ms, zone).date())
-        windows += [_span(each, zone) for found in named for each in found.periods]
-    kept = [
-        hit for hit in hits
-        if window.start_ms <= (_told_ms(hit) if telling else hit.record.event_ms) < window.end_ms
-        or (not telling and _names(hit, windows, zone))
-    ]
+    window = request.reading.window
+    assert window is not None, "a caller looks first"
+
+    def of(selection: Selection | None, k: int, *, in_order: bool = False) -> HitList:
+        """The answer out of a selection; ``in_order``: what lies in the time before the rest."""
+        if selection is None:
+            return HitList()
+        span = request.reading.span if in_order else None
+        reading = replace(request.reading, window=None, span=span)
+        asked = replace(request, k=k, selection=selection, reading=reading)
+        filling = replace(usual, k=k, selection=selection, reading=reading)
+        return answer(asked, asked if usual is request else filling)
+
+    deep = min(max(request.k, _POOL), max_k)
+    if window.bound is Bound.TOLD:
+        hits = of(told_within(request.selection, window.span), request.k)
+        kept = list(hits)
+    else:
+        surely = window.bound is Bound.EVENT
+        hits = of(request.selection, deep, in_order=not surely)
+        named = _named(hits, request, unknown=not surely)
+        inside = of(within(request.selection, window.span), request.k) if surely else ()
+        kept = _in_turn(inside, named)
     out = hits._holding(kept[: request.k])
     if not kept:
-        first, last = (local_of_ms(ms, zone).date() for ms in (window.start_ms, window.end_ms - 1))
-        said = f"{first}" if first == last else f"{first} to {last}"
-        out.abstained, out.reason = True, f"nothing lies in the time that is asked for, {said}"
+        out.abstained, out.reason = True, _nothing_in(window.span, request.reading.zone or UTC)
     return out
 
 
-def _told_ms(hit: Hit) -> int:
-    """When it was told: a turn of a talk when it was said, what was remembered when it was."""
+def _in_turn(one: Sequence[Hit], other: Sequence[Hit]) -> list[Hit]:
+    """Hits of two answers in turn, each once."""
+    turns = chain.from_iterable(zip_longest(one, other))
+    return list({hit.id: hit for hit in turns if hit is not None}.values())
+
+
+def _named(hits: Sequence[Hit], request: RecallRequest, *, unknown: bool) -> list[Hit]:
+    """Hits that lie in the time of a cue or name a day of it; those of an ``unknown`` time, too:
+    a turn of a talk tells when it was said, not when that happened of which it tells."""
+    window, zone = request.reading.window, request.reading.zone or UTC
+    assert window is not None
+    asked = [window.span]
+    if request.cue.text is not None:  # "on Friday", "last Friday": two readings
+        found = dates_in(request.cue.text, local_of_ms(request.now_ms, zone).date())
+        spans = [_span(each, zone) for one in found for each in one.periods]
+        asked += [one for one in spans if not window.is_past or one.start_ms <= request.now_ms]
+    return [
+        hit for hit in hits
+        if (unknown and not _is_dated(hit))
+        or any(one.start_ms <= hit.record.event_ms < one.end_ms for one in asked)
+        or _names(hit, asked, zone)
+    ]
+
+
+def _is_dated(hit: Hit) -> bool:
+    """Whether the time of what it tells was given with it."""
     record = hit.record
-    return record.recorded_ms if record.role is None else record.event_ms
+    return record.role is None and record.event_ms != record.recorded_ms
 
 
-def _names(hit: Hit, windows: Sequence[Span], zone: tzinfo) -> bool:
+def _names(hit: Hit, asked: Sequence[Span], zone: tzinfo) -> bool:
     """Whether a memory, or what it answers or corrects, names a day in one of some stretches of
     time."""
     record, before = hit.record, hit.turn_before[1]
@@ -69,8 +103,14 @@ def _names(hit: Hit, windows: Sequence[Span], zone: tzinfo) -> bool:
     named = [_span(each, zone) for found in days for each in found.periods]
     return any(
         one.start_ms < other.end_ms and other.start_ms < one.end_ms
-        for one in named for other in windows
+        for one in named for other in asked
     )
+
+
+def _nothing_in(span: Span, zone: tzinfo) -> str:
+    first, last = (local_of_ms(ms, zone).date() for ms in (span.start_ms, span.end_ms - 1))
+    said = f"{first}" if first == last else f"{first} to {last}"
+    return f"nothing lies in the time that is asked for, {said}"
 
 
 def _span(period: Period, zone: tzinfo) -> Span:

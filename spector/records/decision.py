@@ -25,8 +25,8 @@ class Decision:
     nearest: int | None = None
     #: greatest cosine to a candidate, -1..1; None without vectors
     likeness: float | None = None
-    #: ``same words``, ``value``, ``polarity``, ``said``, ``denial``, ``nothing new``, ``detail``,
-    #: ``band`` or ``new``
+    #: ``same words``, ``value``, ``polarity``, ``said``, ``nothing new``, ``detail``, ``band``,
+    #: ``change`` or ``new``
     rule: str = "new"
     #: only ``changes`` and ``ends`` supersede; ``may change`` sets an order and hides nothing
     verdict: Verdict = "apart"

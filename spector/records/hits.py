@@ -344,9 +344,11 @@ class HitList(list[Hit]):
         abstained: True when the list is empty on purpose: no memory seems to answer, or the cue is
             small talk and nothing was searched. ``reason`` says which.
         reason: why the list is empty, when a decision made it so.
-        standing: at most two standing instructions of the user that fit the cue, best first. They
-            are not hits and do not count towards k. Their score is the similarity of the cue to
-            their condition, or the usual score where the cue asks for the instruction itself.
+        standing: at most two standing instructions of the user that fit the cue, best first, then
+            at most three memories that limit what may be suggested for a request (an allergy, a
+            budget, the age of a child). They do not count towards k. The score of an instruction is
+            the similarity of the cue to its condition, or the usual score where the cue asks for
+            it; that of a limit is its similarity to others of its kind.
         request: the request that the list answers, from which more of the same can be asked.
         notes: how the cue was read where that differs from its text, as for a cue that is too long.
         is_survey: True when the cue asked for everything ("what do you know about me?"). The list

@@ -18,14 +18,15 @@ import numpy as np
 
 from spector.config import Config
 from spector.errors import StoreError
-from spector.kernel.contract import Kernel, Scanner, norm
+from spector.kernel.contract import Kernel, Scanner, get_profile, norm
 from spector.language.cues import Kind
-from spector.language.statements import Speakers
+from spector.language.statements import USERS, Speakers
+from spector.language.words import plain
 from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit, HitList
 from spector.search.associations import ASSOCIATIVE, Associations, has_details, themes_of_cue
-from spector.search.evidence import LexicalChannel
+from spector.search.evidence import LexicalChannel, is_like
 from spector.search.evidence_search import EvidenceSearch, MakeModifier
 from spector.search.score_search import ScoreSearch
 from spector.search.selection import (
@@ -65,6 +66,8 @@ POOL: Final = 40
 _SURVEY_POOL: Final = 256
 #: each pool behind the first is larger by
 _DEEPER: Final = 4
+#: what restricts an answer, beside it
+_MOST_LIMITS: Final = 3
 #: hits whose vectors are fed back
 _FEEDBACK_HITS: Final = 3
 
@@ -240,12 +243,26 @@ class Searcher:
         found = self._first(plan).hit_list()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
-        found.standing = (*wanted, *matching)[:most]
+        found.standing = (*(*wanted, *matching)[:most], *self._limits_beside(plan))
         wide = replace(request, drop_flags=request.drop_flags & _WITH_THEMES)
         wide_plan = self._plan(snap, plan.views, wide, by_catalog)
         found._themes = tuple(themes_of_cue(wide_plan, self._by_score))
         self._associations.described(wide_plan, [hit for hit, _ in found._themes])
         return found
+
+    def _limits_beside(self, plan: Plan) -> list[Hit]:
+        """What restricts what may be suggested for the cue, by the user's own words."""
+        request, out = plan.request, dict[int, Hit]()
+        for limits, others in request.limits:
+            near = replace(
+                request, cue=Cue(None, limits.mean(axis=0)), profile=get_profile("similarity")
+            )
+            hits = self._by_score.answer(replace(self._replan(plan, near), k=POOL)).hits
+            for hit, vector in zip(hits, vectors_of(hits) if hits else (), strict=True):
+                own = plain(hit.record.role or "user").strip() in USERS and not hit.record.source
+                if own and is_like(vector, limits, others):
+                    out.setdefault(hit.id, hit)
+        return [*out.values()][:_MOST_LIMITS]
 
     def _plan(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool

@@ -28,7 +28,10 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferEntry:
-    """One entry of a session's buffer; ``id`` is None for what no memory has."""
+    """One entry of a session's buffer; ``id`` is None for what no memory has.
+
+    What ``lasts`` is a memory on disk: it lives and ends there, whatever process ends it.
+    """
 
     id: int | None
     text: str
@@ -36,6 +39,7 @@ class BufferEntry:
     access_count: int = 0
     added_at: datetime
     last_accessed: datetime
+    lasts: bool = False
 
     def __repr__(self) -> str:
         return f"BufferEntry(id={self.id}, importance={self.importance:g}, {shown(self.text)})"
@@ -80,7 +84,8 @@ class SessionBuffer:
         return tuple(self._entries)
 
     def add(
-        self, id: int | None, text: str, *, importance: float, access_count: int = 0
+        self, id: int | None, text: str, *, importance: float, access_count: int = 0,
+        lasts: bool = False,
     ) -> bool:
         """Put in an entry; of a full buffer the one with the lowest score goes.
 
@@ -103,7 +108,7 @@ class SessionBuffer:
         now = from_ms(self._clock.now_ms())
         new = BufferEntry(
             id=id, text=text, importance=importance, access_count=access_count, added_at=now,
-            last_accessed=now,
+            last_accessed=now, lasts=lasts,
         )  # fmt: skip
         with self._lock:
             at = self._place_of(id)
@@ -111,7 +116,7 @@ class SessionBuffer:
                 known = self._entries[at]
                 self._entries[at] = replace(
                     known, text=text, importance=importance, last_accessed=now,
-                    access_count=max(known.access_count, access_count),
+                    access_count=max(known.access_count, access_count), lasts=lasts,
                 )  # fmt: skip
                 return True
             entries = [*self._entries, new]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from spector.layout import HEADER_BYTES
 from spector.records import MemoryRecord
 from spector.session.buffer import BufferEntry
 from spector.session.state import SessionKey
-from spector.store.catalog import ANYBODY
+from spector.store.catalog import ANYBODY, count_by_user
 from spector.store.core import header_of
-from spector.tiers import Finder
+from spector.store.erasure import may_be_gone, memories_of, users_gone
+from spector.tiers import Finder, TierRouter
 from spector.write import Changer, Forgetter, Manner, Writer
 
 __all__ = ["Keeping"]
@@ -33,15 +35,18 @@ class Keeping:
     """Writes for sessions. Callers check that the store may be written to."""
 
     def __init__(
-        self, finder: Finder, writer: Writer, changer: Changer, forgetter: Forgetter,
-        config: Config, dim: int,
+        self, router: TierRouter, finder: Finder, writer: Writer, changer: Changer,
+        forgetter: Forgetter, config: Config, dim: int,
     ) -> None:
+        self._router = router
         self._finder = finder
         self._writer = writer
         self._changer = changer
         self._forgetter = forgetter
         self._config = config
         self._dim = dim
+        #: the notes on users who are gone that were heeded last
+        self._seen = self._notes()
 
     def lasting(self, ids: Collection[int]) -> set[int]:
         """Those of some ids that are memories of a tier on disk."""
@@ -51,6 +56,29 @@ class Keeping:
                 if not self._finder.locate(each)[2].volatile:
                     out.add(each)
         return out
+
+    def gone_users(self, users: Collection[str]) -> set[str]:
+        """Those of some users whom another process has forgotten since the last call.
+
+        What volatile tiers have of them goes.
+        """
+        durable, notes = self._router.durable_store(), self._notes()
+        if notes == self._seen:
+            return set()
+        others = [each for each in self._router.stores() if each is not durable]
+        here = {name for each in others for name, *_ in count_by_user(each.catalog)}
+        gone = may_be_gone(durable, {*users, *here}, notes, self._seen)
+        for user in gone & here:
+            self._forgetter.forget_found(
+                partial(memories_of, others, user), Manner(include_protected=True)
+            )
+        self._seen = notes
+        return gone
+
+    def _notes(self) -> tuple[str, ...]:
+        """What processes that share the store have noted; empty where this one has it alone."""
+        durable = self._router.durable_store()
+        return () if durable.shared_for_s is None else users_gone(durable)
 
     def promote(self, entry: BufferEntry, key: SessionKey) -> MemoryRecord:
         """Make an episodic memory of an entry; a working memory of it moves there."""

@@ -7,6 +7,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +44,10 @@ class SessionTools:
         may_write: whether the memory may be written to.
         interrupt: lets a cycle of the daemon end after its unit.
         associates: whether the session counts in a recall with some arguments.
+        lasts: whether memories of a tier are on disk.
+        exclusive: a context in which nobody else writes to the store.
+        gone_users: those of some users whom another process has forgotten since the last call; what
+            volatile tiers have of them goes.
     """
 
     promote: Callable[[BufferEntry, SessionKey], MemoryRecord]
@@ -52,6 +57,9 @@ class SessionTools:
     wake: Callable[[], None]
     may_write: Callable[[], bool]
     associates: Callable[[Mapping[str, Any]], bool]
+    lasts: Callable[[str], bool]
+    exclusive: Callable[[], AbstractContextManager[object]]
+    gone_users: Callable[[Collection[str]], set[str]]
     interrupt: Callable[[], None]
 
 
@@ -96,6 +104,7 @@ class Sessions:
             StoreClosedError: the memory is closed.
         """
         self.sweep()
+        self._heed()
         with self._lock:
             if self._closed:
                 raise StoreClosedError(
@@ -110,7 +119,7 @@ class Sessions:
         with self._lock:
             made = SessionState(
                 key, clock=self._clock, config=self._config, counter=counter,
-                vectors_of=self._tools.vectors_of,
+                vectors_of=self._tools.vectors_of, lasts=self._tools.lasts,
             )
             return self._states.setdefault(key, made)
 
@@ -140,8 +149,13 @@ class Sessions:
             promoted: list[int] = []
             volatile: list[BufferEntry] = []
             try:
-                volatile += self._volatile(state)
-                self._promote(state, volatile, promoted)
+                if self._tools.may_write() and self._volatile(state):
+                    with self._tools.exclusive():
+                        self._heed()
+                        volatile += self._volatile(state)
+                        self._promote(state, volatile, promoted)
+                else:
+                    volatile += self._volatile(state)
             finally:
                 with self._lock:
                     if self._states.get(state.key) is state:
@@ -153,7 +167,7 @@ class Sessions:
 
     def _volatile(self, state: SessionState) -> list[BufferEntry]:
         """Entries that no lasting memory has."""
-        entries = state.buffer.entries
+        entries = [each for each in state.buffer.entries if not each.lasts]
         lasting = self._tools.lasting([each.id for each in entries if each.id is not None])
         return [each for each in entries if each.id not in lasting]
 
@@ -161,8 +175,6 @@ class Sessions:
         self, state: SessionState, volatile: Sequence[BufferEntry], promoted: list[int]
     ) -> None:
         """Make lasting memories of the entries that are worth it; one failure spares the others."""
-        if not self._tools.may_write():
-            return
         worth = state.buffer.promotion_candidates()
         failure: SpectorError | None = None
         done: set[str] = set()
@@ -222,6 +234,21 @@ class Sessions:
         with self._lock:
             states = list(self._states.values())
         return sum(each.erase(ids, texts) for each in states)
+
+    def forget_whole(self, labels: Mapping[str, str]) -> None:
+        """Drop all that sessions of a user, agent or id have."""
+        with self._lock:
+            states = list(self._states.values())
+        for each in states:
+            if labels.items() <= each.key._asdict().items():
+                each.clear()
+
+    def _heed(self) -> None:
+        """Drop all of users whom another process has forgotten."""
+        with self._lock:
+            users = {each.user_id for each in self._states if each.user_id is not None}
+        for each in self._tools.gone_users(users):
+            self.forget_whole({"user_id": each})
 
     def drop_expired_tags(self) -> int:
         """Drop tags that are older than their life; returns how many were never captured."""

@@ -59,7 +59,7 @@ class SessionState:
 
     def __init__(
         self, key: SessionKey, *, clock: Clock, config: Config, counter: TokenCounter,
-        vectors_of: VectorsOf,
+        vectors_of: VectorsOf, lasts: Callable[[str], bool],
     ) -> None:
         session, observe = config.session, config.observe
         self.key = key
@@ -99,6 +99,7 @@ class SessionState:
         self.staging_tokens = session.staging_tokens
         self._echoes = Echoes()
         self._vectors_of = vectors_of
+        self._lasts = lasts
         self._vectors: dict[int, F32] = {}
         self._messages: deque[F32] = deque(maxlen=_MESSAGES)
         self._mood: tuple[float, int] | None = None
@@ -161,7 +162,7 @@ class SessionState:
         """
         self.buffer.add(
             record.id, record.text, importance=min(1.0, max(0.0, record.importance)),
-            access_count=record.access_count,
+            access_count=record.access_count, lasts=self._lasts(record.tier),
         )
         if vector is not None:
             self._vectors[record.id] = vector.copy()
@@ -185,7 +186,8 @@ class SessionState:
         for each in records:
             if not count_access(each.id):
                 self.buffer.add(
-                    each.id, each.text, importance=min(1.0, max(0.0, each.importance))
+                    each.id, each.text, importance=min(1.0, max(0.0, each.importance)),
+                    lasts=self._lasts(each.tier),
                 )
 
     def note_quoted(self, records: Sequence[MemoryRecord]) -> None:
@@ -226,11 +228,15 @@ class SessionState:
             observed=self.observed,
             elapsed_s=(now - self.started_at).total_seconds(),
         )  # fmt: skip
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop everything that was said and stored."""
         self.buffer.clear()
         self.sensory.drain()
         for zone in ("system", "active", "staging"):
             self.zones.clear(zone)
-        tags.erase([each.memory_id for each in tags.tags])
+        self.tags.erase([each.memory_id for each in self.tags.tags])
         self._echoes = Echoes()
         self._messages.clear()
         self._vectors, self._sources, self._mood = {}, {}, None

@@ -16,7 +16,7 @@ from spector.records import ForgetReport
 from spector.store.catalog import Row, Scope
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction
-from spector.store.erasure import Needles, note_erasure
+from spector.store.erasure import Needles, note_erasure, note_user_gone
 from spector.store.files import Bytes
 from spector.store.integrity import refuse_damage
 from spector.store.payloads import (
@@ -24,7 +24,6 @@ from spector.store.payloads import (
     delete_owned,
     expired_ids,
     forget_marks,
-    has_tables,
     is_marked,
     mark,
     mark_forgotten,
@@ -35,7 +34,7 @@ from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
 from spector.write.knowledge import Changes, apply_changes, changes_of_names
-from spector.write.quoting import quoted
+from spector.write.quoting import requoted, stage_quotes
 from spector.write.row_state import with_flag
 
 __all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
@@ -87,15 +86,12 @@ class Forgetter:
 
     Args:
         note_writes: called with the number of memories after they have gone.
-        unquote: has memories drop what they quote of those that have gone.
     """
 
     def __init__(
-        self, parts: WriteContext, *, note_writes: Callable[[int], None],
-        unquote: Callable[[Mapping[int, str]], None] | None = None,
+        self, parts: WriteContext, *, note_writes: Callable[[int], None]
     ) -> None:
         self._parts = parts
-        self._unquote = unquote
         self._note_writes = note_writes
 
     def forget_ids(
@@ -114,27 +110,26 @@ class Forgetter:
             with self._parts.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     finder.locate(each, scope)
-                quotes = quoted(self._parts.router, finder, ids)
-                done = self._forget(ids, manner, named=True)
-            if self._unquote is not None:
-                self._unquote(quotes)
-            return done
+                return self._forget(ids, manner, named=True)
         finally:
             self._parts.callbacks.deliver()
 
     def forget_found(
-        self, find: Callable[[], list[int]], manner: Manner
+        self, find: Callable[[], list[int]], manner: Manner, whole: Mapping[str, str] | None = None
     ) -> tuple[ForgetReport, Needles | None]:
-        """Forget what ``find``, called under the lock, finds; see `forget_ids`."""
+        """Forget what ``find``, called under the lock, finds; see `forget_ids`.
+
+        Args:
+            whole: labels of a user, agent or session, if all is found that has them.
+        """
         try:
             with self._parts.exclusive():
                 if manner.purge:  # damage could hide from a filter what it should find
                     refuse_damage(self._parts.router.durable_store().catalog)
                 ids = find()
-                quotes = quoted(self._parts.router, self._parts.finder, ids)
                 done = self._forget(ids, manner, named=False)
-            if self._unquote is not None:
-                self._unquote(quotes)
+                if whole:
+                    self._forget_whole(whole, manner)
             return done
         finally:
             self._parts.callbacks.deliver()
@@ -288,8 +283,10 @@ class Forgetter:
         if not rows:
             return
         heirs = supersede.inherited(store, rows)
+        quoting = requoted(self._parts, store, rows, "", heirs)
         with store.transaction() as tx:
             supersede.apply(tx, heirs)
+            stage_quotes(tx, quoting, due_ms)
             if store is self._parts.router.durable_store():
                 apply_changes(tx, doomed.changes, {}, ())
                 kept = set(doomed.derived).difference(row.id for row in rows)
@@ -329,15 +326,15 @@ class Forgetter:
         if self._parts.router.durable_store().catalog.ends.along():
             self.forget_expired()
 
-    def unmark_all(self, user_id: str) -> None:
-        """Erase the marks of every key of a user that was forgotten."""
-        store = self._parts.router.durable_store()
-        with store.exclusive():
-            with store.catalog.latest() as db:
-                if not has_tables(db, "key_mark"):
-                    return
+    def _forget_whole(self, labels: Mapping[str, str], manner: Manner) -> None:
+        """Have nothing left of a user, agent or session in what is no memory; under the lock."""
+        self._parts.watchers.note_whole_gone(labels)
+        user = labels["user_id"] if len(labels) == 1 and "user_id" in labels else None
+        if user is not None:
+            store = self._parts.router.durable_store()
             with store.transaction() as tx:
-                if forget_marks(tx.connection, user_id):
+                note_user_gone(tx, store, user)
+                if manner.purge and forget_marks(tx.connection, user):
                     note_erasure(tx.connection, [], 0)
 
     def marked(self, paths: Sequence[KeyPath]) -> list[bool]:

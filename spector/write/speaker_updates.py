@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ from spector.store.files import Bytes
 from spector.tiers import TierRouter, TierStore
 from spector.write.drafts import reseal
 
-__all__ = ["Naming", "is_vector_of", "namings"]
+__all__ = ["Naming", "is_vector_of", "namings", "renoted"]
 
 #: cosine from which a stored vector, quantized, is the one that the embedder makes
 _SAME = 0.995
@@ -81,19 +82,35 @@ def _naming(
     store: Store, router: TierRouter, record_id: int, name: str, config: Config
 ) -> Naming | None:
     row = store.catalog.fetch([record_id]).get(record_id)
-    segment = None if row is None else store.segments.get(row.segment_id)
-    if row is None or segment is None:
+    if row is None:
+        return None
+    found = renoted(store, router, row, {**row.metadata, "speaker": name}, config)
+    certain = found is not None and header_of(found.image[0])["confidence"] >= CERTAIN_BYTE
+    return found if certain else None
+
+
+def renoted(
+    store: Store, router: TierRouter, row: Row, metadata: Mapping[str, Any], config: Config
+) -> Naming | None:
+    """The change that gives a memory other metadata; None where it must not change.
+
+    Raises:
+        CatalogCorruptError, PartitionCorruptError: it is damaged.
+        InvalidMetadataError: the metadata have no room.
+    """
+    segment = store.segments.get(row.segment_id)
+    if segment is None:
         return None
     verify_row(row, store.catalog.path)
     image = verified_image(store, row).copy()
     image[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES] = np.frombuffer(row.mutable, np.uint8)
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)[0]
-    if Flag.IMMUTABLE & int(header["flags"]) or header["confidence"] < CERTAIN_BYTE:
+    if Flag.IMMUTABLE & int(header["flags"]):
         return None
     header["centroid"] = 0  # its new partition has no clusters yet
     sealed = reseal(image.reshape(1, -1), store.uuid).images
-    metadata, metadata_json = check_metadata({**row.metadata, "speaker": name}, config)
-    after = replace(row, metadata=metadata, metadata_json=metadata_json, stored=None)
+    checked, metadata_json = check_metadata(metadata, config)
+    after = replace(row, metadata=checked, metadata_json=metadata_json, stored=None)
     return Naming(row, after, sealed, router.by_code(segment.row.tier))
 
 

@@ -44,7 +44,7 @@ from spector.write.drafts import (
 )  # fmt: skip
 from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
-from spector.write.quoting import quoted, requote
+from spector.write.quoting import requoted, stage_quotes
 from spector.write.replacing import Beside, Ties, attach, free_moved, ties_of
 from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
 from spector.write.speaker_updates import is_vector_of, namings
@@ -105,21 +105,10 @@ class Updater:
                 "update was given nothing to change",
                 hint=_CHANGE if scope.is_open else _MOVE,
             )
-        quotes: dict[int, str] = {}
-        if "text" in changes:
-            with self._parts.exclusive(), _how_to_move(scope):
-                self._parts.finder.find(record_id, scope)  # refuses what is no id
-                quotes = quoted(self._parts.router, self._parts.finder, [record_id])
         with _how_to_move(scope):
             record = self._update(record_id, changes, scope, ends=ends)
-        self.requote(quotes, changes.get("text") or "")
         self._note_writes(1)
         return self._parts.finder.within(record, scope)
-
-    def requote(self, quotes: Mapping[int, str], text: str = "") -> None:
-        """Have memories hold new words in place of those that they quote; "" for none."""
-        requote(quotes, text, self._parts.finder,
-                lambda each, changes: self._update(each, changes, ANYBODY))  # fmt: skip
 
     def _update(
         self, record_id: int, changes: dict[str, Any], scope: Scope, more: Beside | None = None,
@@ -276,10 +265,15 @@ class Updater:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
             to_name = namings(store, self._parts.router, earlier, self._parts.config)
+            quoting = [] if draft.text == row.text else requoted(
+                self._parts, store, [row], draft.text, others
+            )
             ties = Ties(restated) if restated else ties_of(store, row, after)
             with store.transaction() as tx:
                 supersede.apply(tx, others)
                 touched = {record_id, *(other.before.id for other in others)}
+                touched |= {each.before.id for each in quoting}
+                stage_quotes(tx, quoting, self._parts.erasure_due_ms())
                 for naming in to_name:
                     if naming.before.id not in touched:
                         naming.stage(tx)

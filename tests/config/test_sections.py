@@ -34,7 +34,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "rewrite": False, "keep_raw": True, "importance": "channels",
         "weights": (0.25, 0.30, 0.25, 0.20), "boost_range": (0.7, 1.3),
         "create_below": 0.70, "update_from": 0.75, "reinforce_above": 0.92,
-        "gap_importance": 0.6, "contradiction_likeness": 0.45, "gate_neighbours": 5,
+        "gap_importance": 0.6, "gate_neighbours": 5,
         "relate_neighbours": 8, "gate_scale": "cosine", "on_update": "create",
         "max_merged_chars": 2000, "reward_prior": True, "exclamation": 0, "confidence": "trust",
         "batch": 256, "tag_below": 0.5, "capture_from": 0.7, "tag_ttl_s": 14400,

@@ -31,7 +31,7 @@ def test_a_correction_is_one_after_a_night_too(nights: int) -> None:
             memory.reflect()
         assert bool(themes_in(memory)) is bool(nights)
         result = memory.observe("My GP raised the ramipril to 10 mg.", user_id="h")
-        assert [each.action for each in result.units] == ["supersede"]
+        assert [each.verdict for each in result.units] == ["may change"]
         assert not any(memory.recall("my piano lessons", user_id="h")[0].conflicts)
 
 

@@ -75,21 +75,3 @@ def test_a_word_that_ends_like_a_denial_denies_nothing(
         memory.observe(old)
         unit = memory.observe(new).units[0]
         assert (unit.action, unit.relation) == (action, relation)
-
-
-def test_a_conflict_that_is_there_already_is_not_told_again() -> None:
-    clock = ManualClock("2026-03-03T08:00:00Z")
-    with spector.open(":memory:", clock=clock) as memory:
-        said = (
-            "I just completed my first draft of the novel on April 1, what should I do next?",
-            "I've never completed a first draft of any novel, can you help me to plan one?",
-            "Considering that I've never completed a first draft of a novel, where do I begin?",
-        )
-        made = []
-        for text in said:
-            clock.advance(days=1)
-            made.append(memory.remember(
-                {"role": "user", "content": text}, user_id="ada", supersedes="auto"
-            ))
-        ties = [len(memory.graph.edges(each.id, kinds=["contradicts"])) for each in made]
-        assert ties == [1, 1, 0]

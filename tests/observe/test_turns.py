@@ -149,7 +149,38 @@ def test_what_is_forgotten_goes_from_what_corrects_it(tmp_path: Path) -> None:
         assert receipt.verification.residue == ()
         assert memory.get(second.id).turn_before == memory.get(third.id).turn_before == ("", "")
         hits = memory.recall("vault juniper bergamot", user_id="mira")
-        assert [hit.explain().lexical for hit in hits] == [0.0, 0.0]
+        assert {hit.explain().lexical for hit in hits} == {0.0}
+
+
+@pytest.mark.parametrize("end", ["forget", "purge", "reflect", "compact", "purge of another"])
+def test_no_commit_lies_between_a_memory_and_what_quotes_it(tmp_path: Path, end: str) -> None:
+    """A kill after any commit leaves no word of what has gone, of an expired memory either."""
+    clock = ManualClock("2026-06-01T09:00:00Z")
+    with spector.open(tmp_path / "m", clock=clock) as memory:
+        session, store = memory.session("s", user_id="mira"), memory._parts.router.durable_store()
+        first, second, other = (
+            session.observe(text).records[0] for text in (
+                "The spare wheel is in the barn.", "I meant in the cellar.",
+                "My aunt collects stamps of Chile.",
+            )
+        )  # fmt: skip
+        assert second.turn_before == ("corrects", first.text)
+        if end in ("forget", "purge"):
+            before = store.head.change_seq
+            report = memory.forget(first.id, purge=end == "purge", cascade=False)
+            assert report.ids == (first.id,)
+            assert end == "purge" or store.head.change_seq == before + 1
+        else:
+            memory.update(first.id, expires_in=600)
+            clock.advance(seconds=601)
+            if end == "purge of another":
+                memory.forget(other.id, purge=True)
+            else:
+                getattr(memory, end)()
+        assert memory.get(second.id).turn_before == ("", "")
+        memory.compact()
+    for each in (tmp_path / "m").rglob("*"):
+        assert each.is_dir() or b"barn" not in each.read_bytes(), each
 
 
 def test_other_metadata_leave_the_question_and_an_export_has_it(tmp_path: Path) -> None:

@@ -41,10 +41,10 @@ def memory() -> Iterator[Memory]:
         yield it
 
 
-def asked(memory: Memory, cue: str, **ranking: object) -> list[str]:
+def asked(memory: Memory, cue: str, k: int = 5, **ranking: object) -> list[str]:
     usual = get_profile("balanced")
     profile = replace(usual, name="test", ranking=replace(usual.ranking, **ranking))  # type: ignore[arg-type]
-    return [hit.text for hit in memory.recall(cue, vector=FLAT, k=5, profile=profile)]
+    return [hit.text for hit in memory.recall(cue, vector=FLAT, k=k, profile=profile)]
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,62 @@ def test_a_cue_that_names_a_time_restricts_to_it(memory: Memory, cue: str) -> No
     assert set(asked(memory, cue, by_time=False)) == set(DAYS)
 
 
+@pytest.fixture
+def talk() -> Iterator[Memory]:
+    """Many turns in May, one a day in June; now it is Saturday, 20 June."""
+    clock = ManualClock(to_ms("2026-05-04T09:00:00Z"))
+    with spector.open(":memory:", embedder=None, dim=DIM, clock=clock) as it:
+        it.remember_many(
+            [{"text": f"mended fence {n}", "vector": FLAT, "role": "user"} for n in range(150)]
+        )
+        for day in range(1, 20):
+            clock.set(to_ms(f"2026-06-{day:02}T09:00:00Z"))
+            it.remember(f"walked dog {day}", vector=-FLAT, role="user")
+        clock.set(to_ms("2026-06-20T12:00:00Z"))
+        yield it
+
+
+def walked(*days: int) -> set[str]:
+    return {f"walked dog {day}" for day in days}
+
+
 @pytest.mark.parametrize(
-    "cue", ["my messages from last week", "Can you show me my notes from last week?"]
-)
-def test_memories_of_the_time_stand_first_in_a_list_of_messages(memory: Memory, cue: str) -> None:
-    hits = asked(memory, cue)
-    assert hits[0] == "we drank tea by the lake"
-    assert set(hits) == set(DAYS)
+    "cue",
+    ["my messages from last week", "Can you show me my notes from last week?",
+     "What did we discuss last week?", "What else did I mention last week?",
+     "What was happening last week?", "Which fence did I mend last week?"],
+)  # fmt: skip
+def test_what_was_told_or_done_then_is_found_however_far_it_ranks(talk: Memory, cue: str) -> None:
+    assert set(asked(talk, cue, 20)) == walked(*range(8, 15))
+    assert asked(talk, cue, 3) == asked(talk, cue, 20)[:3]
+
+
+def test_a_list_of_messages_is_of_those_recorded_then(memory: Memory) -> None:
+    """All were remembered today, whenever they happened."""
+    assert asked(memory, "my messages from last week") == []
+    assert set(asked(memory, "Could I see my notes from today?")) == set(DAYS)
+
+
+def test_what_is_told_later_follows_where_a_date_is_given(talk: Memory) -> None:
+    """Only what is asked of days counted from now is told on them; and a list has all there is."""
+    hits = asked(talk, "Who walked with me on 3 June 2026?", 40)
+    assert hits[0] == "walked dog 3"
+    assert len(hits) == 40
+    assert asked(talk, "What happened on 3 June 2026?", 40) == ["walked dog 3"]
+    assert len(asked(talk, "Which fence did I mend a few days ago?", 40)) == 40
+    assert len(asked(talk, "Which fence did I mend over the past few days?", 40)) == 40
+
+
+@pytest.mark.parametrize(
+    "cue",
+    ["Where was the fence that we mended in June?", "When did we mend a fence in June?",
+     "Who sings in the choir in early June?", "It rained in June. Which fence is broken?",
+     "Haziranda onardığımız çit hangisiydi?"],
+)  # fmt: skip
+def test_a_time_on_the_way_orders_and_leaves_nothing_out(talk: Memory, cue: str) -> None:
+    hits = asked(talk, cue, 50)
+    assert hits[0] in walked(*range(1, 20))
+    assert len(hits) == 50
 
 
 def test_a_cue_about_the_telling_asks_when_it_was_told(memory: Memory) -> None:

@@ -36,6 +36,7 @@ def memory() -> Iterator[Memory]:
         ("What did I do on 1 June?", ["dumplings"]),
         ("Where did I go eight days ago?", ["planetarium"]),
         ("What happens in July?", ["ferry"]),
+        ("Who did I eat with last Monday?", ["dumplings"]),
         ("What is on Tuesday?", ["vet"]),
         ("What did I tell you yesterday?", ["vet"]),
         ("What did I do last week?", ["dumplings", "planetarium", "ferry"]),

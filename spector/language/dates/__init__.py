@@ -6,9 +6,10 @@ from spector.language.dates.moments import Moment, moments_in
 from spector.language.dates.period import Period
 from spector.language.dates.scan import DateExpression, dates_in, iso_of
 from spector.language.dates.tense import Tense, tense_of
+from spector.language.dates.windows import Bound, Window, window_of
 from spector.language.dates.wording import reads_turkish
 
 __all__ = [
-    "DateExpression", "Moment", "Period", "Tense", "dates_in", "iso_of", "moments_in",
-    "reads_turkish", "tense_of",
+    "Bound", "DateExpression", "Moment", "Period", "Tense", "Window", "dates_in", "iso_of",
+    "moments_in", "reads_turkish", "tense_of", "window_of",
 ]  # fmt: skip

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from spector.language.frames.chat import (
-    Given,
-    ValueAsked,
-    are_of_kind,
-    changed_in_chat,
-    spoken,
-    value_asked,
-    values_and_rest,
-)
+from spector.language.frames.amounts import are_of_kind, values_and_rest
+from spector.language.frames.asked import Given, ValueAsked, value_asked
 from spector.language.frames.conflicts import NO_CONFLICT, Verdict, compare, verdicts
 from spector.language.frames.extraction import extract
-from spector.language.frames.limits import are_limited_apart, is_of_before
-from spector.language.frames.pairs import Replacement, denial_in, replacement, tension
+from spector.language.frames.limits import is_of_before
 from spector.language.frames.predicates import (
     ONE_VALUED,
     is_label,
@@ -29,7 +21,7 @@ from spector.language.frames.statement import (
     Statement,
     Tense,
 )
-from spector.language.frames.subjects import of_same_subjects
+from spector.language.frames.subjects import are_of_same
 from spector.language.frames.values import normal_value, values_differ
 
 __all__ = [
@@ -39,28 +31,21 @@ __all__ = [
     "USER",
     "Given",
     "Modality",
-    "Replacement",
     "Statement",
     "Tense",
     "ValueAsked",
     "Verdict",
-    "are_limited_apart",
     "are_of_kind",
+    "are_of_same",
     "canonical",
-    "changed_in_chat",
     "compare",
-    "denial_in",
     "extract",
     "is_label",
     "is_of_before",
     "is_single_valued",
     "names_of_predicate",
     "normal_value",
-    "of_same_subjects",
     "predicates_like",
-    "replacement",
-    "spoken",
-    "tension",
     "value_asked",
     "values_and_rest",
     "values_differ",

@@ -7,15 +7,12 @@ from typing import Final
 
 from spector.clock import from_ms
 from spector.language.dates import dates_in
-from spector.language.frames.chat import spoken
-from spector.language.frames.recurring import recurring_in
 from spector.language.frames.values import is_date
 from spector.language.statements import NOW
 from spector.language.words import plain
 
 __all__ = [
     "UNIT_GROUPS",
-    "are_limited_apart",
     "is_common_noun",
     "is_of_before",
     "limit_of",
@@ -96,12 +93,6 @@ _PAST_TIME: Final = re.compile(
     r"\s*((?:last|the previous) (?:week|month|year|spring|summer|autumn|fall|winter|season)"
     r"|(?:\d+|a|two|three|four|five|six|ten|many|some) (?:days?|weeks?|months?|years?) ago)\b"
 )
-#: limits of a sentence that has no frame
-_LOOSE: Final = re.compile(
-    rf"\b(?:(?:for|with|per)(?: (?:the|my|our))? [a-z]+(?: [a-z])?|{_RATE}(?! ago))(?=\W|$)"
-)
-_ONE_OF: Final = re.compile(r"\W*one of (?:my|our|the|his|her|their)\b")
-_SAYS_SO: Final = re.compile(r"\b(?:not|instead|rather|longer|correction|actually|from .+ to)\b")
 _DETERMINED: Final = re.compile(r"\b(?:a|an|the|my|our|his|her|their|some|bir)\s*$")
 _WEEKDAY: Final = re.compile(
     r"\b(?:on|at|by|in)\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d)[^a-z]*$")
@@ -176,26 +167,6 @@ def past_time(behind: str) -> str | None:
     """The time of the past that stands right behind a value: "last year"; None for none."""
     found = _PAST_TIME.match(plain(behind))
     return found[1] if found else None
-
-
-def are_limited_apart(old: str, new: str) -> bool:
-    """Whether two short messages are of two times, persons or rates, and neither says a change.
-
-    For messages that no frame reads: "the shop is open on Saturdays", "is not open on Sundays".
-    """
-    before, after = spoken(old), spoken(new)
-    if before is None or after is None or after.changed or after.takes_back or (
-        len(before.clauses) > 1 or len(after.clauses) > 1
-    ):
-        return False
-    if _ONE_OF.match(before.folded) and _ONE_OF.match(after.folded):
-        return True
-    if recurring_in(before.folded) != recurring_in(after.folded):
-        return True
-    if _SAYS_SO.search(after.folded):
-        return False
-    one, other = (set(_LOOSE.findall(each.folded)) for each in (before, after))
-    return one != other
 
 
 def is_of_before(text: str, said_ms: int, then_ms: int) -> bool:

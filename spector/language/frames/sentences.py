@@ -153,7 +153,7 @@ def _belongs(last: Word, raw: str, more: bool) -> bool:
 
 def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
     found: list[Word] = []
-    addressed = "@" in text or "http" in text or "www." in text
+    addressed = any(text.find(each, start, end) >= 0 for each in ("@", "http", "www."))
     for match in (_WORD if addressed else _PLAIN_WORD).finditer(text, start, end):
         raw, kind = match.group(), str(match.lastgroup)
         if kind == "word" and raw[-1] in ".:/@&-":

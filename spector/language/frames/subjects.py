@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from spector.language.entities import is_first_name
+from spector.language.frames.akin import met
 from spector.language.frames.english import Phrase, group_at, phrase_at
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.pairs import met
 from spector.language.frames.sentences import Word, sentences
 from spector.language.frames.turkish import KIN as TURKISH_KIN
 from spector.language.tables import language_of
 from spector.language.words import analyse, plain
 from spector.process import keeps
 
-__all__ = ["of_same_subjects"]
+__all__ = ["are_of_same"]
 
 #: the owner who speaks
 _I: Final = "i"
@@ -53,7 +53,6 @@ class _Clause:
         owner: whose the subject is: ``i``, a pronoun, a name; "" where it has none.
         nouns: what it is; none for the owner himself. value: what it is called, or is.
         rest: the words behind it. ahead: what stands before it: "on Mondays".
-        start, end: in the text.
     """
 
     owner: str = ""
@@ -61,34 +60,19 @@ class _Clause:
     value: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
     ahead: frozenset[str] = frozenset()
-    start: int = 0
-    end: int = 0
 
     @property
     def is_open(self) -> bool:
         return not self.owner and not self.nouns
 
 
-def of_same_subjects(old: str, new: str) -> tuple[str, str]:
-    """Both texts with spaces in place of each clause that is about nothing in the other text.
-
-    Nothing else moves; both are blank where they are about two persons or things.
-    """
+def are_of_same(old: str, new: str) -> bool:
+    """Whether a clause of one text may be about the same as a clause of the other."""
     before, after = _clauses(old), _clauses(new)
-    pairs = [
-        (one, other) for one in before for other in after
-        if _may_be_same(one, other, _content(old), _content(new))
-    ]
-    return _only(old, before, {one for one, _ in pairs}), _only(
-        new, after, {other for _, other in pairs}
+    known, words = _content(old), _content(new)
+    return any(
+        _may_be_same(one, other, known, words) for one in before for other in after
     )
-
-
-def _only(text: str, clauses: Sequence[_Clause], kept: set[_Clause]) -> str:
-    for each in clauses:
-        if each not in kept:
-            text = text[: each.start] + " " * (each.end - each.start) + text[each.end :]
-    return text
 
 
 def _may_be_same(
@@ -135,25 +119,21 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
     is_turkish = language_of(text) == "tr"
     for sentence in sentences(text):
         words = sentence.words
-        found = [(0, _turkish(words))] if is_turkish else list(_english(words))
-        for n, (at, clause) in enumerate(found):
+        for clause in (_turkish(words),) if is_turkish else _english(words):
             if clause.is_open and out:
                 clause = replace(clause, owner=out[-1].owner, nouns=out[-1].nouns)
-            out.append(replace(
-                clause, start=words[at].start if n else sentence.start,
-                end=words[found[n + 1][0]].start if n + 1 < len(found) else sentence.end,
-            ))
+            out.append(clause)
     return tuple(out)
 
 
-def _english(words: Sequence[Word]) -> Iterator[tuple[int, _Clause]]:
-    """(first word, clause) wherever a subject is named, and at the beginning."""
-    yield 0, _clause_at(words, 0)
+def _english(words: Sequence[Word]) -> Iterator[_Clause]:
+    """A clause wherever a subject is named, and at the beginning."""
+    yield _clause_at(words, 0)
     for at in range(1, len(words)):
         if words[at - 1].text in _JOINS:
             found = _clause_at(words, at, joined=True)
             if not found.is_open:
-                yield at, found
+                yield found
 
 
 def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clause:

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from spector.language.cues import need_gate
-from spector.language.frames import are_of_kind, spoken, values_and_rest
+from spector.language.frames import are_of_kind, values_and_rest
 from spector.language.observing.sentences import parts_of
-from spector.language.words import is_stop, plain
+from spector.language.words import analyse, is_stop, plain
 
 __all__ = ["corrected", "is_answer", "is_correction", "question_in"]
 
@@ -22,8 +22,14 @@ _INSTEAD: Final = re.compile(
     r"|(?:my|a) (?:bad|mistake)|mis(?:typed|spoke|read|heard|wrote)|or rather|duzelt\w+|diyecektim"
     r"|demek istemistim|yanlis (?:yaz|soyle)\w+)\b"
 )
-#: hesitates, or begins anew
-_AGAIN: Final = re.compile(r"^\W*(?:er+m?|uh+m?|um+|hm+|no|sorry|wait)\b")
+#: hesitates, begins anew or takes back, in the first words or the last
+_AGAIN: Final = re.compile(
+    r"^(?:\W*\b(?:oh|ah|er+m?|uh+m?|um+|hm+|no|nope|nah|sorry|wait|oops|ups|actually|turns out|yok"
+    r"|hayir|pardon|dur|aslinda|meger)\b)+|\b(?:sorry|pardon|actually|after all)\W*$"
+)
+#: adds to what was said
+_ADDS: Final = re.compile(r"\b(?:also|too|as well|another|ayrica|bir de|baska)\b")
+_FILLERS: Final = frozenset(analyse("now rather instead artık olacak oldu").content())
 _YES_NO: Final = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|no|nope|nah|never|evet|hayir|yok|var|ja|nein|oui|non|si)\b"
 )
@@ -68,12 +74,11 @@ def is_correction(text: str, before: str, question: str = "") -> bool:
     Args:
         question: of someone else in between, which the message may answer instead.
     """
-    after = spoken(text)
-    if after is None or "?" in text or len(text.split()) > _MOST_WORDS:
+    if "?" in text or len(text.split()) > _MOST_WORDS:
         return False
     if _INSTEAD.search(plain(text)):
         return True
-    if not (after.takes_back or _AGAIN.match(plain(text))):
+    if not _AGAIN.search(plain(text)):
         return False
     return _are_alike(before, text) and (not question or _are_alike(before, question))
 
@@ -81,15 +86,15 @@ def is_correction(text: str, before: str, question: str = "") -> bool:
 def corrected(before: str, text: str) -> str:
     """The words before with the one value that a correction has in place of theirs; "" where
     either has more than one value, or says something else besides."""
-    old, new = spoken(before), spoken(_INSTEAD.sub(" ", plain(text)))
-    if old is None or new is None or len(parts_of(before)) != 1 or new.adds:
-        return ""
     folded, now = plain(before), plain(text)
+    if len(parts_of(before)) != 1 or _ADDS.search(now):
+        return ""
     known, named = values_and_rest(folded)[0], _names(before)
     forms = {each.form for each in known}
     values = [each for each in values_and_rest(now)[0] if each.form not in forms]
     names = [each for each in _names(text) if each not in before]
-    if len(values) + len(names) != 1 or new.topic - old.topic - set(map(plain, names)):
+    more = _about(_INSTEAD.sub(" ", now)) - _about(folded) - set(map(plain, names))
+    if len(values) + len(names) != 1 or more:
         return ""
     if names and len(named) == 1 and not known:
         return before.replace(named[0], names[0])
@@ -106,8 +111,13 @@ def _are_alike(one: str, other: str) -> bool:
     old, new = (values_and_rest(plain(each))[0] for each in (one, other))
     if any(are_of_kind(a, b) for a in old for b in new) or (_names(one) and _names(other)):
         return True
-    said, then = spoken(one), spoken(other)
-    return said is not None and then is not None and bool(said.topic & then.topic)
+    return not _about(plain(one)).isdisjoint(_about(plain(other)))
+
+
+def _about(folded: str) -> frozenset[str]:
+    """The words of a folded text that say what its values are of."""
+    rest = values_and_rest(_AGAIN.sub(" ", folded))[1]
+    return frozenset(analyse(rest).content()) - _FILLERS
 
 
 def _names(text: str) -> list[str]:

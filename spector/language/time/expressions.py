@@ -293,7 +293,8 @@ def _step(of: TokenReader, at: int) -> Atom | None:
         return None
     if amount and of.word(amount[1]) in timewords.UNITS and step != 0:
         unit = timewords.UNITS[of.word(amount[1])]
-        return _relative(at, amount[1] + 1, spans.rolling(of.now_ms, -step * amount[0], unit))
+        found = spans.rolling(of.now_ms, -step * amount[0], unit)
+        return _relative(at, amount[1] + 1, found, vague=amount[2])
     if then.startswith("hafta") and of.word(end).startswith("sonu"):
         then, end = "haftasonu", end + 1
     if word == "onceki" and then == "gun":

@@ -40,11 +40,14 @@ class TimeRange:
         words: the part of the cue that names it.
         now_ms: the now that relative times refer to.
         spans: at least one alternative, ascending ("in May" may be May of each given year).
+        is_near: it counts from now and is exact ("last week", "in April"): no year is given, no
+            "few", no weeks, months or years "ago".
     """
 
     words: str
     now_ms: int
     spans: tuple[Span, ...]
+    is_near: bool = False
 
 
 def time_range_in(
@@ -84,7 +87,11 @@ def time_range_in(
     atoms = _with_years(first, reader, years)
     if kind is not Kind.FACT:
         atoms = [atom for atom in atoms if not atom.relative or _is_over(atom, now_ms)]
-    return _combined(reader, atoms, text) if atoms else None
+    if not atoms:
+        return None
+    sure = [atom for atom in first if not atom.year_only or atom.of_year is None]
+    is_near = bool(sure) and all(map(_is_near, sure))
+    return replace(_combined(reader, atoms, text), is_near=is_near)
 
 
 def _as_if_utc(ms: int, zone: tzinfo) -> int:
@@ -115,6 +122,10 @@ _HINTS: Final = frozenset((
 
 def _might_be_time(token: Token) -> bool:
     return token.text in _HINTS or (len(token.text) == 4 and token.text.isdecimal())
+
+
+def _is_near(atom: Atom) -> bool:
+    return not atom.vague and (atom.relative or atom.of_year is not None)
 
 
 def _is_over(atom: Atom, now_ms: int) -> bool:

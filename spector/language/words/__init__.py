@@ -33,12 +33,15 @@ from spector.language.words.keys import (
     slug,
 )
 from spector.language.words.stemming import ENGLISH, TURKISH
+from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
 from spector.language.words.unicode import normalize_nfkc, normalize_unicode, plain
 
 __all__ = [
     "ENGLISH",
+    "ENGLISH_STOP",
     "SPACELESS",
     "TURKISH",
+    "TURKISH_STOP",
     "Analysis",
     "Term",
     "Token",

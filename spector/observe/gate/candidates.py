@@ -25,7 +25,8 @@ class Incoming:
         data_source: the class of its origin. confidence: in it, 0..1. source: where it is from.
         event_ms: when it happened. valid_from_ms, valid_until_ms: when it holds.
         importance: 0..1, where it is known.
-        turn_before: words that it answers or corrects.
+        turn_before: words that it answers or corrects. corrects: those whose one value it surely
+            replaces; "" for none.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Incoming:
     valid_until_ms: int | None = None
     importance: float = 0.5
     turn_before: str = ""
+    corrects: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

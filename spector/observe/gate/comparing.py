@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
 from spector.knowledge.reading import statement_of_fact
-from spector.language.frames import denial_in
 from spector.layout import Flag
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.trust import data_source_of, speaker_of
@@ -85,16 +84,6 @@ class Comparer:
         if bands:
             near = sorted(found, key=lambda each: (-(each.likeness or -1.0), each.id))
             found = near[:_OF_BANDS]
-        denied = denial_in(new.said)
-        if denied and not bands:  # what a long message denies is about one clause of it
-            known = {each.id for each in found}
-            found += (
-                each for each in self._neighbours.find(
-                    denied, None, user_id=user_id, now_ms=now_ms, channels=("words",),
-                    count=self._config.gate_neighbours,
-                )
-                if each.id not in known
-            )
         return [_read(each, single_valued) for each in found]
 
     def _near(

@@ -75,10 +75,7 @@ def decide_contradiction(
     new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig = _DEFAULT
 ) -> Decision | None:
     """Rules 2 and 3 alone; None where the new memory contradicts no candidate."""
-    found = contradictions(
-        new, candidates, precision=config.hide_at,
-        likeness=config.contradiction_likeness,
-    )
+    found = contradictions(new, candidates, precision=config.hide_at)
     if not found:
         return None
     gone = [each for each in found if each.supersedes]

@@ -5,13 +5,14 @@ Every rule here only lowers a verdict. `contradictions` asks before it compares 
 
 from __future__ import annotations
 
-from spector.language.frames import is_of_before, of_same_subjects
+from spector.language.frames import are_of_same, is_of_before
 from spector.language.statements import USERS, own_words
 from spector.language.words import plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
-__all__ = ["distrust", "may_concern", "texts_of_same", "veto"]
+__all__ = ["distrust", "may_concern", "veto"]
+
 
 def veto(new: Incoming, old: Candidate) -> str:
     """Why a new memory can change nothing of an old one; "" where it may.
@@ -40,21 +41,13 @@ def distrust(new: Incoming, old: Candidate) -> str:
 
 
 def may_concern(new: Incoming, old: Candidate) -> bool:
-    """Whether some of a new memory may be about the same as some of an old one."""
+    """Whether some of a new memory may be about the same as some of an old one.
+
+    Of two speakers each says "I" of himself, and what a text quotes is not said by its speaker.
+    """
     if old.is_knowledge:
         return True
     subjects = {plain(each.subject) for each in new.statements}
-    return any(plain(each.subject) in subjects for each in old.statements) or any(
-        map(str.strip, texts_of_same(new, old))
+    return any(plain(each.subject) in subjects for each in old.statements) or (
+        old.speaker == new.speaker and are_of_same(own_words(old.said), own_words(new.said))
     )
-
-
-def texts_of_same(new: Incoming, old: Candidate) -> tuple[str, str]:
-    """The old words and the new ones that may be about the same; the rest is blank.
-
-    Of two speakers each says "I" of himself, a fact is no sentence that anybody said, and what a
-    text quotes is not said by its speaker.
-    """
-    if old.is_knowledge or old.speaker != new.speaker:
-        return "", ""
-    return of_same_subjects(own_words(old.said), own_words(new.said))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.search.evidence.fusion import Corpus, Fuser
 from spector.search.evidence.lexical_query import LexicalQuery
+from spector.search.evidence.limits import Limits, is_like
 from spector.search.evidence.probes import Probes
 from spector.search.evidence.signals import SignalCollector
 from spector.search.evidence.words import LexicalChannel
@@ -13,6 +14,8 @@ __all__ = [
     "Fuser",
     "LexicalChannel",
     "LexicalQuery",
+    "Limits",
     "Probes",
     "SignalCollector",
+    "is_like",
 ]

@@ -8,6 +8,7 @@ both, whatever the memories have in common.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from spector.kernel.contract import lengths as lengths_of
 from spector.language.words import is_turkish, plain
 from spector.providers import CachedEmbedder, Embedder, embedded
 
-__all__ = ["ENGLISH", "TURKISH", "Probes"]
+__all__ = ["ENGLISH", "TURKISH", "Probes", "is_known", "unit_vectors"]
 
 
 ENGLISH: Final = (
@@ -76,10 +77,28 @@ TURKISH: Final = (
     "Fırın pazartesi günleri saat kaçta kapanıyor?",
 )
 
-#: (48, dim) float16 unit vectors of both by the offline embedder, shipped so that none is computed
+#: embedders whose (n, dim) float16 unit vectors of our sentences are shipped
 _KNOWN: Final = {
-    "minilm:8199be6f699a395f99f89df973f9dc52:mean-w254-o50-plain-v1": "probes-minilm.npy",
+    "minilm:8199be6f699a395f99f89df973f9dc52:mean-w254-o50-plain-v1": "minilm",
 }
+
+
+def is_known(embedder: Embedder) -> bool:
+    """Whether vectors by an embedder are shipped, so that none is computed."""
+    return embedder.fingerprint in _KNOWN
+
+
+def unit_vectors(embedder: Embedder, texts: Sequence[str], name: str) -> F32:
+    """(n, dim) f32 unit vectors of our sentences; shipped ones where there are any.
+
+    Raises:
+        EmbeddingError: the embedder failed.
+    """
+    if (known := _KNOWN.get(embedder.fingerprint)) is not None:
+        folder = Path(spector.providers.__file__).with_name("data")
+        return np.asarray(np.load(folder / f"{name}-{known}.npy"), np.float32)
+    made = embedded(embedder, list(texts))
+    return np.asarray(made / np.maximum(lengths_of(made)[:, None], 1e-12), np.float32)
 
 
 class Probes:
@@ -101,20 +120,10 @@ class Probes:
             return None
         turkish = is_turkish(cue, plain(cue))
         with self._lock:
-            if turkish not in self._vectors:
-                self._vectors |= self._shipped()
-            if turkish not in self._vectors and make:
+            if turkish not in self._vectors and (make or is_known(self._embedder)):
                 try:
-                    made = embedded(self._embedder, list(TURKISH if turkish else ENGLISH))
+                    made = unit_vectors(self._embedder, (*ENGLISH, *TURKISH), "probes")
                 except EmbeddingError:
                     return None
-                self._vectors[turkish] = made / np.maximum(lengths_of(made)[:, None], 1e-12)
+                self._vectors = {False: made[: len(ENGLISH)], True: made[len(ENGLISH) :]}
             return self._vectors.get(turkish)
-
-    def _shipped(self) -> dict[bool, F32]:
-        assert self._embedder is not None, "asked by the caller"
-        name = _KNOWN.get(self._embedder.fingerprint)
-        if name is None:
-            return {}
-        both = np.load(Path(spector.providers.__file__).with_name("data") / name).astype(np.float32)
-        return {False: both[: len(ENGLISH)], True: both[len(ENGLISH) :]}

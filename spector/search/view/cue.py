@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.language.cues import Kind, Topic
+from spector.language.dates import Window
 from spector.language.time import Span
 
 __all__ = ["NO_READING", "Cue", "Reading"]
@@ -33,7 +34,8 @@ class Reading:
         asks_for_now: it asks how things are, so of two statements the newer one comes first.
         span: the stretch of time that it names, widened by the time zones; None without one.
         record_id: the id that it is, if it is one and nothing else.
-        zone: whose days it names. window: the stretch to which the answer is restricted.
+        zone: whose days it names.
+        window: the stretch to which the answer is restricted; None where a time only orders it.
         ends_ms: it asks for a time, so what has ended since then is seen; None for any other.
     """
 
@@ -44,7 +46,7 @@ class Reading:
     record_id: int | None = None
     ends_ms: int | None = None
     zone: tzinfo | None = None
-    window: Span | None = None
+    window: Window | None = None
 
     @property
     def is_survey(self) -> bool:

@@ -49,6 +49,9 @@ __all__ = [
 _USUAL = AssociationConfig()
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
 _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
+_TOLD_IN = (
+    "CASE WHEN content.role IS NULL THEN recorded_ms ELSE record.event_ms END BETWEEN ? AND ? - 1"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +171,10 @@ class Selection:
         return replace(self, tags=(), user_id=None, agent_id=None, session_id=None)
 
     @property
-    def only_user(self) -> str | None:
-        """The user of a selection by one user and nothing else."""
-        return self.user_id if self == Selection(user_id=self.user_id) else None
+    def only_scopes(self) -> dict[str, str]:
+        """The user, agent and session of a selection by these and nothing else; else empty."""
+        given = {each: getattr(self, each) for each in SCOPES if getattr(self, each) is not None}
+        return given if self == Selection(**given) else {}
 
     @property
     def is_indexed(self) -> bool:
@@ -229,6 +233,8 @@ class RecallRequest:
     per_session: int | None = None
     #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
+    #: of each matter that the cue is a request of, unit vectors of what limits it, and of others
+    limits: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
     #: share of the best score that a hit of the semantic tier must have; 0: any
     cut: float = 0.0
     #: what the cue asks for, whose knowledge is looked up; None for nothing
@@ -288,6 +294,17 @@ def within(selection: Selection, time: Span) -> Selection | None:
     low = start if selection.min_ms is None else max(start, selection.min_ms)
     high = end if selection.max_ms is None else min(end, selection.max_ms)
     return replace(selection, min_ms=low, max_ms=high) if low < high else None
+
+
+def told_within(selection: Selection, time: Span) -> Selection:
+    """The part of a selection that was told in a time, whatever it is about.
+
+    A turn of a talk was told at its event time, what a caller remembered when it was recorded.
+    """
+    part = SqlFilter(_TOLD_IN, tuple(time))
+    if (where := selection.where) is not None:
+        part = SqlFilter(f"({where.sql}) AND {part.sql}", (*where.params, *part.params))
+    return replace(selection, where=part)
 
 
 def make_selection(

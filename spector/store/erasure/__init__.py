@@ -20,6 +20,7 @@ from spector.store.erasure.search import (
     foreign_files,
     verify,
 )
+from spector.store.erasure.users import may_be_gone, memories_of, note_user_gone, users_gone
 
 __all__ = [
     "DueErasure",
@@ -30,10 +31,14 @@ __all__ = [
     "foreign_files",
     "ids_left_in",
     "mark_erased",
+    "may_be_gone",
+    "memories_of",
     "needs_purge",
     "note_erasure",
+    "note_user_gone",
     "postpone",
     "purge",
+    "users_gone",
     "verify",
     "wipe_dead",
 ]

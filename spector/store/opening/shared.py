@@ -48,7 +48,7 @@ _called: Final = operator.methodcaller("__call__")
 class Hold(Resource):
     """The right of one thread to change a shared store, from one lock to its release."""
 
-    __slots__ = ("is_sure", "lock", "store", "taken", "thread", "wait_s")
+    __slots__ = ("is_current", "is_sure", "lock", "store", "taken", "thread", "wait_s")
 
     def __init__(self, store: SharedStore, wait_s: float) -> None:
         self.store, self.wait_s = store, wait_s
@@ -58,6 +58,8 @@ class Hold(Resource):
         self.taken: list[bool] = []
         #: what was committed before is in the partitions
         self.is_sure = False
+        #: what others have committed has been taken over
+        self.is_current = False
 
     @property
     def is_here(self) -> bool:
@@ -107,7 +109,7 @@ class SharedStore(ReadStore):
         self.catalog.may_write = False
         self.partitions.indexes.keeps_files = False
         self._hold: Hold | None = None
-        #: the change counter when this process last let go of the lock
+        #: the change counter up to which a writer has taken over everything
         self._left_at = -1
         self._has_committed = False
 
@@ -157,6 +159,7 @@ class SharedStore(ReadStore):
         self.record_durable = partial(lock.record_durable, self.uuid)
         self.partitions.indexes.keeps_files = True
         self._catch_up(lock)
+        hold.is_current = True
 
     def _catch_up(self, lock: WriterLock) -> None:
         before = self._seen
@@ -200,7 +203,8 @@ class SharedStore(ReadStore):
         self.catalog.refuse_unlocked, self.catalog.may_write = need_no_lock, False
         self.record_durable = _record_nothing
         self.partitions.indexes.keeps_files = False
-        self._left_at = self._head.change_seq
+        if hold.is_current:
+            self._left_at = self._head.change_seq
         self._hold = None
 
     def _finish(self, tx: Transaction) -> None:

@@ -25,6 +25,8 @@ _QUEUED: Final = 1000
 _BATCH: Final = 200
 #: ids and texts of what is gone that are remembered until no line can name them any more
 _MOST_GONE: Final = 100_000
+#: users, agents and sessions that are gone, until the next scrub
+_MOST_WHOLES: Final = 10_000
 #: characters from which words within others tell whose they are
 _TELLING: Final = 8
 #: seconds that closing waits for the last lines
@@ -43,11 +45,13 @@ class OpsLog(Sole):
         self._path = path
         self._clock = clock
         self._texts = texts
-        self._queue: queue.Queue[Operation | None] = queue.Queue(_QUEUED)
+        #: None ends the thread, an event is set once all before it is written
+        self._queue: queue.Queue[Operation | threading.Event | None] = queue.Queue(_QUEUED)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
         self._gone: dict[int | str, None] = {}
+        self._gone_wholes: list[Mapping[str, str]] = []
         self.written = self.dropped = self.errors = 0
         self._last_error: str | None = None
 
@@ -78,15 +82,26 @@ class OpsLog(Sole):
             while len(self._gone) > _MOST_GONE:
                 del self._gone[next(iter(self._gone))]
 
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None:
+        """Leave out lines of a user, agent or session that is gone, until the next scrub."""
+        with self._lock:
+            self._gone_wholes = [*self._gone_wholes[-_MOST_WHOLES:], labels]
+
     def scrub(self) -> None:
-        """Rewrite the log without lines about memories that are gone."""
+        """Rewrite the log without lines about what is gone, and forget its words."""
+        self._flush()
         with contextlib.suppress(Exception):
             self._log.scrub(self.keeps)
+            with self._lock:
+                self._gone = {each: None for each in self._gone if isinstance(each, int)}
+                self._gone_wholes = []
 
     def keeps(self, line: Mapping[str, Any]) -> bool:
         """Whether a line names nothing that is gone."""
         with self._lock:
-            gone = self._gone
+            gone, given = self._gone, line.get("input") or {}
+            if any(each.items() <= given.items() for each in self._gone_wholes):
+                return False
             if not gone:
                 return True
             if any(each in gone for each in ids_in(line)):
@@ -113,15 +128,28 @@ class OpsLog(Sole):
             self._queue.put(None, timeout=_CLOSE_S)
         thread.join(_CLOSE_S)
 
+    def _flush(self) -> None:
+        """Wait until what was noted before is written, for a few seconds at most."""
+        thread = self._thread
+        if thread is not None and thread.is_alive():
+            done = threading.Event()
+            with contextlib.suppress(queue.Full):
+                self._queue.put(done, timeout=_CLOSE_S)
+                done.wait(_CLOSE_S)
+
     def _run(self) -> None:
         while True:
-            batch: list[Operation | None] = [self._queue.get()]
+            batch = [self._queue.get()]
             while len(batch) < _BATCH:
                 try:
                     batch.append(self._queue.get_nowait())
                 except queue.Empty:
                     break
-            self._write([each for each in batch if each is not None])
+            self._write([each for each in batch if isinstance(each, Operation)])
+            for each in batch:
+                if isinstance(each, threading.Event):
+                    each.set()
+            del each
             if None in batch:
                 return
 
