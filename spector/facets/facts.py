@@ -156,7 +156,7 @@ class Facts(Statements):
     def _users_named(
         self, reader: KnowledgeReader, name: str, scope: Scope
     ) -> set[str | None]:
-        """Users whom a name means: by a fact that says it, or by a session that names them so."""
+        """Users that a name means: by a fact that says it, or by a session that names them so."""
         if name in _FIRST_PERSON:
             return {scope.user_id}
         named = reader.facts(subject=_USER, predicate=_NAMED, object=name, holds=1)
@@ -335,7 +335,7 @@ def _about(
     Names are other names within one user only.
 
     Args:
-        meant: users whom the name means.
+        meant: users that the name means.
     """
     wanted: dict[str | None, set[str]] = {None: {name}}
     for each in meant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spector.language.statements.aspects import aspects_of
 from spector.language.statements.excerpts import cue_words, excerpt
 from spector.language.statements.form import (
     INSTRUCTS,
@@ -78,6 +79,7 @@ __all__ = [
     "Speakers",
     "Statement",
     "StatementPair",
+    "aspects_of",
     "cue_words",
     "ends_with_question",
     "excerpt",

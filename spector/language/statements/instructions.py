@@ -95,10 +95,12 @@ _SO_TR: Final = (
     r"\b(?:turkce|ingilizce|almanca|fransizca|ispanyolca|kisa|kisaca|kisa ve \w{1,12}|uzun|net|oz"
     r"|resmi|samimi|sade|madde madde)"
 )
-_LANGUAGE: Final = (
+#: languages in which one may be asked to answer
+LANGUAGE: Final = (
     r"(?:simple |plain |british |american )?(?:english"
     r"|turkish|german|french|spanish|italian|portuguese|dutch|russian|arabic|chinese"
-    r"|japanese|korean)\b"
+    r"|japanese|korean|polish|swedish|norwegian|danish|finnish|greek|czech|hungarian|romanian"
+    r"|ukrainian|hindi|hebrew|persian|vietnamese|thai|indonesian)\b"
 )
 _MANNER: Final = (
     r"(?:brief|briefly|concise|concisely|short|shorter|succinct|terse|direct|blunt|formal|informal"
@@ -118,7 +120,7 @@ _ANSWERS: Final = re.compile(
     _HEAD + r"(?:" + _TO_ANSWER
     + r"|(?:suggest|recommend|cite|quote sources|summari[sz]e|translate)\b"
     r"|(?:call|address|tell|give|show|ask|remind|offer|correct|explain to|write to|write|speak to"
-    r"|talk to) me\b|(?:write|speak|talk) (?:only )?(?:in )?" + _LANGUAGE
+    r"|talk to) me\b|(?:write|speak|talk) (?:only )?(?:in )?" + LANGUAGE
     + r"|(?:be|keep (?:it|them|things)) (?:\w+ )?" + _SO + r"|(?:write|speak|talk) (?:\w+ )?" + _SO
     + r"|(?:use|include|add|give|provide|show|skip|omit|avoid|write|insert|put in|leave out)"
     r"(?: (?!my\b|his\b|her\b|our\b)[^\s,.]+){0,3} " + _PART + r")"
@@ -127,9 +129,10 @@ _OF_FORM: Final = re.compile(r"\b" + _FORM)
 _OF_ANSWERS: Final = re.compile(rf"\b(?:{_FORM}|{_PART})|{_FORM_TR}|{_SO_TR} (?:yaz|konus|cevap)")
 #: start of an instruction to answer or to act
 _ACTS: Final = re.compile(
-    _HEAD + r"(?:answer|reply|respond|write|say|speak|talk|mention|include|list|show|give|provide"
-    r"|tell|ask|add|send|use|format|start|begin|end|put|make|keep|check|avoid|stop|skip|assume"
-    r"|treat|consider|prefer|you(?: are|'re| will|'ll)|do not|don't|never|always)\b"
+    _HEAD + r"(?:be (?:\w+ )?" + _MANNER + r"|answer|reply|respond|write|say|speak|talk|mention"
+    r"|include|list|show|give|provide|tell|ask|add|send|use|format|start|begin|end|put|make|keep|check|avoid|stop|skip|assume"
+    r"|treat|consider|prefer|quote|stay|stick|switch|call|address|round|spell|sign"
+    r"|you(?: are|'re| will|'ll)|do not|don't|never|always)\b"
 )
 #: a short sentence that can only be an instruction
 _SHORTLY: Final = re.compile(
@@ -140,7 +143,7 @@ _SHORTLY: Final = re.compile(
     + r"|(?:answer|reply|respond)(?: to me| me)?(?: only| always)?"
     r" (?:in|like|as|using|without|" + _MANNER + r")"
     r"|(?:speak|talk)(?: to me)? like\b|(?:write|speak|talk)(?: to me)?(?: only)? (?:in )?"
-    + _LANGUAGE
+    + LANGUAGE
     + r"|stop (?:calling|addressing) me\b|(?:your|all|the) (?:answers|replies|responses)"
     r" (?:should|must|have to|need to)\b)(?! (?:to(?! me\b)|at|for|of|on|from) )"
 )
@@ -150,9 +153,17 @@ _CALL_ME: Final = re.compile(
 )
 #: permission to do what was forbidden, or not to do what was required
 _MAY: Final = re.compile(
-    _LEAD + r"(?:you (?:may|can|are (?:free|allowed|welcome) to|(?:don't|do not|no longer) (?:have"
-    r"|need) to|needn't|need not)\b|[^.!?]{0,60}\b(?:is|are) (?:fine|ok|okay|allowed|welcome)"
-    r" (?:again|now)\b)"
+    _LEAD + r"(?:(?:feel free to|you (?:may|can|are (?:free|allowed|welcome) to"
+    r"|(?:don't|do not|no longer) (?:have|need) to|needn't|need not))\b"
+    r"|[^.!?]{0,60}\b(?:is|are) (?:fine|ok|okay|allowed|welcome) (?:again|now)\b)"
+)
+
+_AGAIN: Final = re.compile(r"\b(?:again|after all)\b")
+#: ends what was asked for before, whatever that was; by itself it instructs nothing
+_ENDS: Final = re.compile(
+    _LEAD + r"(?:(?:stop|quit|drop|skip|lose|cut|enough|no more|no need|forget|scrap|never mind)\b"
+    r"(?: (?:it|with|about|for|to|using|the|your|all|those|these|that|any|so many)\b){0,3}"
+    r"(?: [\w'-]+){1,6})(?: (?:please|now|already|from now on))?[\s.!]*$"
 )
 
 # -- conditions -----------------------------------------------------------------------------------
@@ -217,10 +228,11 @@ _POSTPOSITION_TR: Final = re.compile(
     r"\s*\b(?:(?:hakkinda|ile ilgili|konusunda|icin)(?: bir sey)?|bir sey)\s*$"
 )
 
-_SHORT_ONES: Final = (_SHORTLY, _SHORTLY_TR, _MAY, _MAY_TR)
+_SHORT_ONES: Final = (_SHORTLY, _SHORTLY_TR, _MAY, _MAY_TR, _ENDS)
 
 _FORBIDS: Final = re.compile(
-    r"\b(?:never|don't|do not|doesn't|no|not|stop|quit|avoid|skip|drop|without|no longer|needn't"
+    r"\b(?:never|don't|do not|doesn't|no|not|stop|quit|avoid|skip|drop|lose|enough|scrap|forget"
+    r"|without|no longer|needn't"
     r"|asla|sakin|hicbir|olmasin(?:lar)?|degilsin(?:iz)?|yok)\b"
 )
 
@@ -232,7 +244,8 @@ class Instruction:
     Attributes:
         whole: True if the text is only about answering, so that it is no other memory.
         condition: the topic that a cue must have, folded; None if it applies to every cue.
-        lifts: True for a permission that lifts a prohibition ("You may use emojis again").
+        lifts: True for what only ends other instructions ("You may use emojis again", "Drop the
+            jokes").
         sentence: the sentence with the instruction, folded.
     """
 
@@ -306,12 +319,17 @@ def _kind(sentence: str, *, first: bool) -> int:
     short = first and len(sentence) <= _SHORT
     leave = (_MAY.match(sentence) or _MAY_TR.match(sentence)) if short else None
     if leave is not None:
-        if _OF_ANSWERS.search(sentence) or _ANSWERS.match(sentence[leave.end() :]):
+        rest = sentence[leave.end() :]
+        if _OF_ANSWERS.search(sentence) or _ANSWERS.match(rest) or (
+            _AGAIN.search(rest) and _ACTS.match(rest)
+        ):
             return _LEAVE
         if not _ASKED.search(sentence):
             return _NONE
     if short and _SHORTLY.match(sentence):
         return _ANSWERING
+    if short and _ENDS.match(sentence):
+        return _LEAVE
     return max(_english(sentence, first=first), _turkish(sentence, first=first))
 
 
@@ -335,7 +353,7 @@ def _english(sentence: str, *, first: bool) -> int:
         later = _FROM_NOW_ON.search(sentence)
         if later is None or _TELLS.match(sentence) or _ELIDED.match(sentence, later.end()):
             return _NONE
-        lead = re.match(_LEAD, sentence)
+        lead = re.match(_LEAD + _WISH, sentence)
         rest = sentence[lead.end() if lead else 0 : later.start()]
         rest = rest if _WORD.search(rest) else sentence[later.end() :]
         sure, note = None, False

@@ -1,10 +1,8 @@
-"""The instructions among the memories of a store, and which of them a newer one revokes."""
+"""The instructions among the memories of a store."""
 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -12,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import I64
-from spector.language.statements import INSTRUCTS, USERS, find_instruction, forms_of, is_prohibition
+from spector.language.statements import (
+    INSTRUCTS,
+    USERS,
+    aspects_of,
+    find_instruction,
+    forms_of,
+    is_prohibition,
+)
 from spector.language.words import cue_terms, is_stop, plain
 from spector.layout import CERTAIN_BYTE, Flag, TierCode
 from spector.lexical import WordView
@@ -20,7 +25,7 @@ from spector.search.view import NOWHERE, Snapshot, header_column, places_of
 from spector.store.catalog import StoredRow
 
 __all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "instruction_in",
-           "instructions_in", "revoked"]
+           "instructions_in"]
 
 
 #: tier of how something is done, which a cue asks for
@@ -31,8 +36,8 @@ _BELIEVED: Final = 127
 _DERIVED: Final = np.uint16(Flag.AUXILIARY)
 #: what many instructions have in common, and none is about, folded
 _COMMON: Final = frozenset(
-    """again allow allowed always answer any anymore are can don fine free free give have is longer
-    may must need no never now please should start stop use using you your
+    """add again allow allowed always answer any anymore are can don fine free give have include is
+    longer may must need no never now please should start stop use using you your
     artik asla bundan gerek hep her kullan kullanabilirsin kullanabilirsiniz kullanma lutfen sonra
     tekrar yeniden yine yok zaman zorunda""".split()
 )
@@ -73,15 +78,16 @@ class Instruction(NamedTuple):
     """One instruction as it was read.
 
     Attributes:
-        condition: None: it always applies. lifts: it permits something again. forbids: it says what
-            not to do. about: the forms of each word for its subject; forms: of all of them. scope:
-            the user, the agent, and whether the user said it.
+        condition: None: it always applies. lifts: it only ends others. forbids: it says what not
+            to do. about: the forms of each word for its subject; forms: of all of them. aspects:
+            of answers that it sets. scope: the user, the agent, and whether the user said it.
     """
 
     condition: str | None = None
     lifts: bool = False
     forbids: bool = False
     about: tuple[frozenset[str], ...] = ()
+    aspects: frozenset[str] = frozenset()
     forms: frozenset[str] = frozenset()
     scope: tuple[str | None, str | None, bool] = (None, None, True)
 
@@ -126,31 +132,6 @@ def instruction_in(row: StoredRow) -> Instruction:
     own = row.role is None or plain(str(row.role).strip()) in USERS
     scope = (row.user_id, row.agent_id, own)
     forbids = is_prohibition(found.sentence)
-    return Instruction(found.condition, found.lifts, forbids, about, forms, scope)
-
-
-def revoked(instructions: Sequence[Instruction], vouched: Sequence[bool]) -> set[int]:
-    """Numbers of the instructions (newest first) that no longer apply, permissions among them.
-
-    A newer one revokes an older one of the same user, agent and kind of speaker if it says the
-    opposite and its subject is part of the older one's. Words without a role revoke no words that
-    have one.
-    """
-    gone = {n for n, each in enumerate(instructions) if each.lifts}
-    having: dict[str, list[int]] = defaultdict(list)
-    for n, each in enumerate(instructions):
-        for form in each.forms:
-            having[form].append(n)
-    for newer, each in enumerate(instructions):
-        rarest: Iterable[str] = min(
-            each.about, key=lambda word: sum(len(having[form]) for form in word), default=()
-        )
-        for older in {n for form in rarest for n in having[form]} - gone:
-            other = instructions[older]
-            if (
-                older > newer and other.forbids != each.forbids and other.scope == each.scope
-                and (vouched[newer] or not vouched[older])
-                and not any(map(other.forms.isdisjoint, each.about))
-            ):  # fmt: skip
-                gone.add(older)
-    return gone
+    return Instruction(
+        found.condition, found.lifts, forbids, about, aspects_of(found.sentence), forms, scope
+    )

@@ -35,9 +35,18 @@ from spector.search.selection.instructions import (
     InstructionTable,
     instruction_in,
     instructions_in,
-    revoked,
 )
-from spector.search.view import Candidate, Confirmer, Cue, Plan, Ranked, Snapshot, make_plan
+from spector.search.selection.revocation import revoked
+from spector.search.view import (
+    Candidate,
+    Confirmer,
+    Cue,
+    Plan,
+    Ranked,
+    Snapshot,
+    make_plan,
+    unit_vectors,
+)
 from spector.tiers import TierRouter
 
 __all__ = ["MOST", "Embed", "Standing"]
@@ -197,7 +206,8 @@ class Standing:
         if within is None:
             passing = self._passing(plan, seen.found)
             instructions = self._conditions_of(plan.snap, passing)
-            gone = revoked(instructions, passing.vouched.tolist())
+            vectors = unit_vectors(plan.snap, passing.part, passing.slot)
+            gone = revoked(instructions, passing.vouched.tolist(), vectors)
             valid = [(n, each.condition) for n, each in enumerate(instructions) if n not in gone]
             with_one = [(n, each) for n, each in valid if each is not None]
             within = _Within(
