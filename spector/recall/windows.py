@@ -28,7 +28,8 @@ def answer_in_window(
     """The answer to a request whose cue asks for a time.
 
     It holds what lies in the time or names a day of it, in turn; where only what is known to lie
-    elsewhere is no answer, the rest as well. Where nothing is left it is empty, and its reason
+    elsewhere is no answer, this in turn with the rest: a turn of a talk tells when it was said,
+    not when that happened of which it tells. Where nothing is left it is empty, and its reason
     names the time.
 
     Args:
@@ -38,26 +39,24 @@ def answer_in_window(
     window = request.reading.window
     assert window is not None, "a caller looks first"
 
-    def of(selection: Selection | None, k: int, *, in_order: bool = False) -> HitList:
-        """The answer out of a selection; ``in_order``: what lies in the time before the rest."""
+    def of(selection: Selection | None, k: int) -> HitList:
+        """The answer out of a selection."""
         if selection is None:
             return HitList()
-        span = request.reading.span if in_order else None
-        reading = replace(request.reading, window=None, span=span)
+        reading = replace(request.reading, window=None, span=None)
         asked = replace(request, k=k, selection=selection, reading=reading)
         filling = replace(usual, k=k, selection=selection, reading=reading)
         return answer(asked, asked if usual is request else filling)
 
-    deep = min(max(request.k, _POOL), max_k)
     if window.bound is Bound.TOLD:
         hits = of(told_within(request.selection, window.span), request.k)
         kept = list(hits)
     else:
-        surely = window.bound is Bound.EVENT
-        hits = of(request.selection, deep, in_order=not surely)
-        named = _named(hits, request, unknown=not surely)
-        inside = of(within(request.selection, window.span), request.k) if surely else ()
-        kept = _in_turn(inside, named)
+        hits = of(request.selection, min(max(request.k, _POOL), max_k))
+        inside = of(within(request.selection, window.span), request.k)
+        kept = _in_turn(inside, _named(hits, request))
+        if window.bound is Bound.KNOWN:
+            kept = _in_turn(kept, [hit for hit in hits if not _is_dated(hit)])
     out = hits._holding(kept[: request.k])
     if not kept:
         out.abstained, out.reason = True, _nothing_in(window.span, request.reading.zone or UTC)
@@ -70,9 +69,8 @@ def _in_turn(one: Sequence[Hit], other: Sequence[Hit]) -> list[Hit]:
     return list({hit.id: hit for hit in turns if hit is not None}.values())
 
 
-def _named(hits: Sequence[Hit], request: RecallRequest, *, unknown: bool) -> list[Hit]:
-    """Hits that lie in the time of a cue or name a day of it; those of an ``unknown`` time, too:
-    a turn of a talk tells when it was said, not when that happened of which it tells."""
+def _named(hits: Sequence[Hit], request: RecallRequest) -> list[Hit]:
+    """Hits that lie in the time of a cue or name a day of it."""
     window, zone = request.reading.window, request.reading.zone or UTC
     assert window is not None
     asked = [window.span]
@@ -82,8 +80,7 @@ def _named(hits: Sequence[Hit], request: RecallRequest, *, unknown: bool) -> lis
         asked += [one for one in spans if not window.is_past or one.start_ms <= request.now_ms]
     return [
         hit for hit in hits
-        if (unknown and not _is_dated(hit))
-        or any(one.start_ms <= hit.record.event_ms < one.end_ms for one in asked)
+        if any(one.start_ms <= hit.record.event_ms < one.end_ms for one in asked)
         or _names(hit, asked, zone)
     ]
 

@@ -118,3 +118,16 @@ def test_brackets_of_the_user_are_words(memory: Memory) -> None:
     assert record.said == "Ada moved to Kars [again] yesterday."
     assert record.text == "Ada moved to Kars [again] yesterday [2026-11-24]."
     assert [note.kind for note in record.notes] == ["date"]
+
+
+def test_a_noted_day_changes_no_score_and_a_day_that_was_said_does() -> None:
+    def scores(text: str, *, annotate: bool = True) -> list[float]:
+        config = Config(observe=spector.ObserveConfig(annotate=annotate))
+        clock = ManualClock(NOON)
+        with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock, config=config) as it:
+            it.observe_many([text, "The last session of pottery was in a barn in 2025."])
+            return [hit.score for hit in it.recall("pottery 2026 session 11")]
+
+    text = "We fired the pottery yesterday."
+    assert scores(text) == scores(text, annotate=False)
+    assert scores(text) != scores("We fired the pottery on 2026-11-24.")

@@ -64,3 +64,10 @@ def test_where_nothing_lies_in_it_the_answer_is_empty_and_says_so(
     assert (list(hits), hits.abstained) == ([], True)
     assert time in hits.reason
     assert time in memory.context(cue).reason
+
+
+@pytest.mark.parametrize("cue", ["Who came along on 3 June 2026?", "Who moved on 20 July 2026?"])
+def test_what_names_the_day_comes_before_what_may_be_of_it(memory: Memory, cue: str) -> None:
+    said = [hit.record.said for hit in memory.recall(cue)]
+    assert said[0].endswith("planetarium yesterday." if "June" in cue else "20 July.")
+    assert len(said) == 4

@@ -54,6 +54,7 @@ from spector.language.statements.speakers import (
     says_i,
     searched_words,
     speaker_in,
+    without_dates,
     words_of,
 )
 from spector.language.statements.text import MemoryText
@@ -106,5 +107,6 @@ __all__ = [
     "speaker_in",
     "speaker_opening",
     "subject_of",
+    "without_dates",
     "words_of",
 ]

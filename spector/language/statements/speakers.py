@@ -16,7 +16,7 @@ from spector.records import turn_before_in
 
 __all__ = [
     "UNSEEN", "Opening", "folded_name", "is_question", "later_openings", "opening_of", "says_i",
-    "searched_words", "speaker_in", "words_of",
+    "searched_words", "speaker_in", "without_dates", "words_of",
 ]
 
 _COLON: Final = re.compile("[:\uff1a]()()")
@@ -24,6 +24,11 @@ _COLON: Final = re.compile("[:\uff1a]()()")
 _TAG: Final = re.compile(
     r"\s{0,16}(?:\[(?:from )?([^\W\d_][^\[\]()<>\n:]{0,38})(?: \([^()\n]{0,40}\))?\]"
     r"|<([^\W\d_][^<>\n:/=]{0,38})>):?(?=\s)"
+)
+#: "yesterday [2026-11-24]", "last week [2026-11-16/2026-11-22]"
+_NOTED_DAY: Final = re.compile(
+    r"(?<=\S) \[(?:\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?"
+    r"|(?:\d{4}-\d\d-\d\d|\.\.)/(?:\d{4}-\d\d-\d\d|\.\.))\](?![(\]])"
 )
 #: white space, byte-order marks and zero-width characters before a name
 UNSEEN: Final = " \t\n\ufeff\u200b\u200c\u200d\u2060\u00ad"
@@ -144,9 +149,14 @@ def words_of(text: str, speaker: str | None) -> str:
     return text[opening.start :]
 
 
+def without_dates(text: str) -> str:
+    """A text without the days that were noted behind its words, which change no ranking."""
+    return _NOTED_DAY.sub("", text) if "[" in text else text
+
+
 def searched_words(text: str, role: object, metadata: object) -> str:
     """What is embedded of a memory: what it answers or corrects, and its `words_of`."""
-    words = words_of(text, speaker_in(role, metadata))
+    words = without_dates(words_of(text, speaker_in(role, metadata)))
     before = turn_before_in(metadata)[1]
     return f"{before} {words}" if before else words
 

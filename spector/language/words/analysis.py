@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 #: bump when the same memory may give other terms or other chains
-ANALYSIS_VERSION: Final = 3
+ANALYSIS_VERSION: Final = 4
 JOIN: Final = " "
 SIGN: Final = "\x1c"
 

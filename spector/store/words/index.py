@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from spector.errors import CatalogCorruptError, StoreError
-from spector.language.statements import MemoryText, speaker_in, words_of
+from spector.language.statements import MemoryText, speaker_in, without_dates, words_of
 from spector.language.words import fingerprint
 from spector.layout import Flag
 from spector.lexical import Extent, IndexImage, SlotEntry, WordIndex, WordView
@@ -246,8 +246,9 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     about = metadata_of(metadata)
     speaker = speaker_in(role, about)
     return MemoryText(
-        record_id, segment_id, slot, event_ms, session, speaker, words_of(text or "", speaker),
-        seal if _is_seal(seal) else None, role, source, aliases_in(about), _has_no_text(mutable),
+        record_id, segment_id, slot, event_ms, session, speaker,
+        without_dates(words_of(text or "", speaker)), seal if _is_seal(seal) else None, role,
+        source, aliases_in(about), _has_no_text(mutable),
         turn_before_in(about)[1], user,
     )
 
