@@ -32,6 +32,8 @@ _WEIGHTS: Final = {
     "positive_weak": 0.5, "positive": 1.0, "positive_strong": 1.5,
     "negative_weak": -0.5, "negative": -1.0, "negative_strong": -1.5,
 }  # fmt: skip
+#: lists of words that say a feeling
+_FEELING: Final = {*_WEIGHTS, *CATEGORIES}
 #: valence of a sign by its category
 _OF_SIGN: Final = {"joy": 1.0, "surprise": 0.0}
 #: a negator turns the sense of what is at most so many words away
@@ -57,12 +59,17 @@ class _Rules:
     lexicon: Lexicon
     urgent: tuple[re.Pattern[str], ...]
     negated: tuple[re.Pattern[str], ...]
+    #: endings of verbs, which no acronym has
+    inflected: tuple[re.Pattern[str], ...]
 
 
 @lru_cache(maxsize=16)
 def _rules(language: str) -> _Rules:
     table = table_of(language, "emotion")
-    return _Rules(Lexicon(table.words), table.patterns["urgent"], table.patterns["negated"])
+    patterns = table.patterns
+    return _Rules(
+        Lexicon(table.words), patterns["urgent"], patterns["negated"], patterns["inflected"]
+    )
 
 
 def emotion_in(
@@ -84,8 +91,10 @@ def emotion_in(
     if "`" in text:
         text = _CODE.sub(" ", text)
     language = language_of(text)
-    found = _by_words(text, language, exclamation)
+    found, is_denied = _by_words(text, language, exclamation)
     if head is None or vector is None or language != head.language or not _HAS_WORD.search(text):
+        return found
+    if is_denied:  # the head knows words, and not what negates them
         return found
     odds = head.log_odds(text, vector)
     judged = head.valence_of(odds)
@@ -96,8 +105,11 @@ def emotion_in(
 
 
 @keeps(512)
-def _by_words(text: str, language: str, exclamation: float) -> Emotion:
-    """What words and signs show; the messages of a batch are looked at again with their vectors."""
+def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, bool]:
+    """What words and signs show, and whether it is only that a feeling is not there.
+
+    The messages of a batch are looked at again with their vectors.
+    """
     words = words_of(text)
     rules = _rules(language)
     meant: list[Match] = []
@@ -111,12 +123,13 @@ def _by_words(text: str, language: str, exclamation: float) -> Emotion:
                 turned.add(len(meant))
             meant.append(each)
     signs = signs_in(text)
+    felt = {at for at, each in enumerate(meant) if each.name in _FEELING}
     return Emotion(
         _valence(meant, turned, signs),
-        _arousal(text, words, meant, turned, rules.urgent, exclamation),
+        _arousal(text, words, meant, turned, rules, exclamation),
         _category(meant, turned, signs),
         _evidence(words, meant, signs),
-    )
+    ), bool(felt) and felt <= turned and not signs
 
 
 def _is_negated(
@@ -146,17 +159,13 @@ def _valence(
 
 def _arousal(
     text: str, words: Sequence[Word], meant: Sequence[Match], turned: set[int],
-    urgent: Iterable[re.Pattern[str]], exclamation: float,
+    rules: _Rules, exclamation: float,
 ) -> float:  # fmt: skip
     counts = Counter(each.name for at, each in enumerate(meant) if at not in turned)
     folded = plain(text)
-    hurried = counts["urgent"] + sum(bool(pattern.search(folded)) for pattern in urgent)
-    shouted = sum(
-        each.raw.isupper() and sum(map(str.isalpha, each.raw)) >= _LETTERS_OF_CAPITALS
-        for each in words
-    )
+    hurried = counts["urgent"] + sum(bool(pattern.search(folded)) for pattern in rules.urgent)
     total = (
-        _CAPITALS * (shouted >= _LEAST_CAPITALS)
+        _CAPITALS * _is_shouted(words, meant, rules.inflected)
         + _URGENT * min(hurried, _MOST)
         + _PROFANITY * (counts["profanity"] > 0)
         + _STRONG * min(counts["strong"], _MOST)
@@ -164,6 +173,23 @@ def _arousal(
         + exclamation * min(text.count("!"), _MOST_EXCLAMATIONS)
     )
     return min(1.0, round(total, 6))
+
+
+def _is_shouted(
+    words: Sequence[Word], meant: Sequence[Match], inflected: Iterable[re.Pattern[str]]
+) -> bool:
+    """Whether several words are in capitals, or among others one that is no acronym."""
+    shouted = {
+        at for at, each in enumerate(words)
+        if each.raw.isupper() and sum(map(str.isalpha, each.raw)) >= _LETTERS_OF_CAPITALS
+    }
+    if len(shouted) >= _LEAST_CAPITALS:
+        return True
+    known = {at for each in meant for at in range(each.start, each.end)}
+    return any(each.raw.islower() for each in words) and any(
+        at in known or any(pattern.search(words[at].text) for pattern in inflected)
+        for at in shouted
+    )
 
 
 def _category(
