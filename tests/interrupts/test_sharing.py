@@ -76,7 +76,9 @@ def test_a_shared_writer_that_is_cut_off_goes_on_beside_another(model: Scene, na
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["remember", "remember by key", "import", "supersede", "erase a user"])
+@pytest.mark.parametrize(
+    "name", ["remember", "remember by key", "import", "supersede", "erase a user"]
+)
 def test_a_shared_writer_that_is_cut_off_anywhere_goes_on(model: Scene, name: str) -> None:
     _, faults = swept(model, name, 1, 1)
     assert faults == []

@@ -69,7 +69,8 @@ def test_category_and_valence(text: str, category: str | None, sign: int) -> Non
 @pytest.mark.parametrize(
     ("text", "arousal"),
     [
-        ("HELP THEM", 0.35), ("HELP us", 0.35), ("NASA us", 0.0), ("OK NO", 0.0), ("this is urgent", 0.25),
+        ("HELP THEM", 0.35), ("HELP us", 0.35), ("NASA us", 0.0), ("OK NO", 0.0),
+        ("this is urgent", 0.25),
         ("urgent, asap, emergency", 0.5), ("oh damn", 0.3), ("damn damn damn", 0.3),
         ("it was a nightmare", 0.25), ("very very very late", 0.2), ("acil", 0.25),
         ("bu bir felaket", 0.25), ("çok çok çok geç", 0.2),

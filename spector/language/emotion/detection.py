@@ -32,8 +32,8 @@ _WEIGHTS: Final = {
     "positive_weak": 0.5, "positive": 1.0, "positive_strong": 1.5,
     "negative_weak": -0.5, "negative": -1.0, "negative_strong": -1.5,
 }  # fmt: skip
-#: lists of words that say a feeling
-_FEELING: Final = {*_WEIGHTS, *CATEGORIES}
+#: lists of words of the one feeling that is good
+_GOOD: Final = dict.fromkeys(("positive_weak", "positive", "positive_strong"), "joy")
 #: valence of a sign by its category
 _OF_SIGN: Final = {"joy": 1.0, "surprise": 0.0}
 #: a negator turns the sense of what is at most so many words away
@@ -91,22 +91,22 @@ def emotion_in(
     if "`" in text:
         text = _CODE.sub(" ", text)
     language = language_of(text)
-    found, is_denied = _by_words(text, language, exclamation)
+    found, denied = _by_words(text, language, exclamation)
     if head is None or vector is None or language != head.language or not _HAS_WORD.search(text):
         return found
-    if is_denied:  # the head knows words, and not what negates them
-        return found
     odds = head.log_odds(text, vector)
-    judged = head.valence_of(odds)
+    judged, category = head.valence_of(odds), head.category_of(odds)
+    if category in denied:  # it knows words, and hardly what negates them
+        return found
     return Emotion(
         (found.valence + judged) / 2 if found.valence else judged, found.arousal,
-        head.category_of(odds) or found.category, found.evidence,
+        category or found.category, found.evidence,
     )
 
 
 @keeps(512)
-def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, bool]:
-    """What words and signs show, and whether it is only that a feeling is not there.
+def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, frozenset[str]]:
+    """What words and signs show, and the feelings whose words all stand right behind a "not".
 
     The messages of a batch are looked at again with their vectors.
     """
@@ -123,13 +123,19 @@ def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, bo
                 turned.add(len(meant))
             meant.append(each)
     signs = signs_in(text)
-    felt = {at for at, each in enumerate(meant) if each.name in _FEELING}
+    names = [_GOOD.get(each.name, each.name) for each in meant]
+    denied = {
+        name for name, each in zip(names, meant, strict=True)
+        if _is_beside(each, words, before, text)
+    }
+    others = {"surprise"}  # which "not sure" says as well
+    others |= {name for at, name in enumerate(names) if at not in turned}
     return Emotion(
         _valence(meant, turned, signs),
         _arousal(text, words, meant, turned, rules, exclamation),
         _category(meant, turned, signs),
         _evidence(words, meant, signs),
-    ), bool(felt) and felt <= turned and not signs
+    ), frozenset(denied - others)
 
 
 def _is_negated(
@@ -142,6 +148,15 @@ def _is_negated(
         return True
     ending = words[each.start].text[max(0, each.letters - 1) :]
     return any(pattern.search(ending) for pattern in endings)
+
+
+def _is_beside(each: Match, words: Sequence[Word], before: Iterable[int], text: str) -> bool:
+    """Whether nothing but space stands between a word and the negator before it."""
+    end = words[each.start].start
+    return any(
+        each.start - at == 1 and text[words[at].start + len(words[at].raw) : end].isspace()
+        for at in before
+    )
 
 
 def _valence(
