@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from spector.config import Config
-from spector.errors import StoreError
+from spector.errors import CatalogCorruptError, PartitionCorruptError, StoreError
 from spector.kernel.contract import Kernel, Scanner, get_profile, norm
 from spector.language.cues import Kind
 from spector.language.statements import USERS, Speakers
@@ -286,8 +286,7 @@ class Searcher:
         All that compares hits or moves one sees the same pool, whatever k is; only then it is cut.
         """
         request, survey = plan.request, plan.request.reading.is_survey
-        depth = self._depth_of(plan)
-        answer = self._run_passes(plan, depth)
+        answer, depth = self._pool(plan, self._depth_of(plan))
         pool = self._different(plan, answer.hits)
         if request.mmr is not None:
             pool = choose_diverse(pool, max(plan.k, POOL), request.mmr)
@@ -301,6 +300,19 @@ class Searcher:
             near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
             hits = [hit for hit in hits if hit.id in added or hit in near] if added else near
         return answer.with_hits(self._associations.described(plan, hits)).tied(ties)
+
+    def _pool(self, plan: Plan, depth: int) -> tuple[Answer, int]:
+        """The first pool, and its depth: damage behind the first k hides none of these.
+
+        Raises:
+            PartitionCorruptError, CatalogCorruptError: one of the first k is damaged.
+        """
+        try:
+            return self._run_passes(plan, depth), depth
+        except (PartitionCorruptError, CatalogCorruptError):
+            if depth <= plan.k:
+                raise
+        return self._run_passes(plan, plan.k), plan.k
 
     def _depth_of(self, plan: Plan) -> int:
         """Hits of the first pool: what is wanted where nothing compares them with one another."""

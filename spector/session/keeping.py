@@ -58,7 +58,7 @@ class Keeping:
         return out
 
     def gone_users(self, users: Collection[str]) -> set[str]:
-        """Those of some users whom another process has forgotten since the last call.
+        """Those of some users that another process has forgotten since the last call.
 
         What volatile tiers have of them goes.
         """

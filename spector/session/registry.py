@@ -45,8 +45,8 @@ class SessionTools:
         interrupt: lets a cycle of the daemon end after its unit.
         associates: whether the session counts in a recall with some arguments.
         lasts: whether memories of a tier are on disk.
-        exclusive: a context in which nobody else writes to the store.
-        gone_users: those of some users whom another process has forgotten since the last call; what
+        exclusive: a context in which no other thread or process writes to the store.
+        gone_users: those of some users that another process has forgotten since the last call; what
             volatile tiers have of them goes.
     """
 
@@ -244,7 +244,7 @@ class Sessions:
                 each.clear()
 
     def _heed(self) -> None:
-        """Drop all of users whom another process has forgotten."""
+        """Drop all of users that another process has forgotten."""
         with self._lock:
             users = {each.user_id for each in self._states if each.user_id is not None}
         for each in self._tools.gone_users(users):

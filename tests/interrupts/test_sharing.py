@@ -9,6 +9,7 @@ which was told as damage, until it was opened again. Guard: both go on writing, 
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +67,23 @@ def faults_of_writers(scene: Scene, memory: spector.Memory, other: spector.Memor
         except BaseException as error:
             out.append(f"then in {month}: {type(error).__name__}: {error}")
     return out
+
+
+def test_a_writer_that_is_cut_off_before_it_numbers_goes_on(
+    model: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = copied(model, model.folder.parent / "scene")
+    memory, other = (scene.opened(shared=True) for _ in range(2))
+    scene.memory, scene.made = memory, [other]
+    write(scene, memory, 5)
+    write(scene, other, 6)
+    with monkeypatch.context() as patched:
+        partitions = type(memory._parts.store.partitions)
+        patched.setattr(partitions, "resume_ids", lambda self: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            memory.remember("a coot")
+    assert faults_of_writers(scene, memory, other) + faults_of(scene) == []
+    shutil.rmtree(scene.folder)
 
 
 @pytest.mark.parametrize("name", ["remember", "remember by key", "import"])

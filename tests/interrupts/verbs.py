@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,7 @@ class Scene:
     doomed: list[int]
     memory: spector.Memory | None = None
     #: descriptors of the process before the store was opened
-    before: int = 0
+    before: Counter[str] = field(default_factory=Counter)
     made: list[spector.Memory] = field(default_factory=list)
 
     @property
@@ -47,8 +48,13 @@ class Scene:
         return spector.open(self.root, embedder=FakeEmbedder(), config=CONFIG, **more)
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+def descriptors() -> Counter[str]:
+    """What the descriptors of this process are of, and how many."""
+    out: Counter[str] = Counter()
+    for each in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the list itself
+            out[os.readlink(f"/proc/self/fd/{each}")] += 1
+    return out
 
 
 def prepared(folder: Path) -> Scene:
@@ -372,9 +378,8 @@ def _faults_of_store(scene: Scene) -> list[str]:
             out.append(f"then close: {type(error).__name__}: {error}")
     scene.memory = None
     scene.made.clear()
-    left = descriptors() - scene.before
-    if left:
-        out.append(f"{left} descriptors are left")
+    if left := descriptors() - scene.before:
+        out.append(f"descriptors are left: {dict(left)}")
     if not scene.root.exists():
         return [*out, "the store is gone"]
     for root in (scene.root, scene.folder / "fresh"):

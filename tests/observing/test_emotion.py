@@ -69,7 +69,8 @@ def test_category_and_valence(text: str, category: str | None, sign: int) -> Non
 @pytest.mark.parametrize(
     ("text", "arousal"),
     [
-        ("HELP THEM", 0.35), ("HELP us", 0.0), ("OK NO", 0.0), ("this is urgent", 0.25),
+        ("HELP THEM", 0.35), ("HELP us", 0.35), ("NASA us", 0.0), ("OK NO", 0.0),
+        ("this is urgent", 0.25),
         ("urgent, asap, emergency", 0.5), ("oh damn", 0.3), ("damn damn damn", 0.3),
         ("it was a nightmare", 0.25), ("very very very late", 0.2), ("acil", 0.25),
         ("bu bir felaket", 0.25), ("çok çok çok geç", 0.2),
@@ -77,6 +78,17 @@ def test_category_and_valence(text: str, category: str | None, sign: int) -> Non
 )
 def test_arousal_by_the_formula(text: str, arousal: float) -> None:
     assert emotion_in(text).arousal == pytest.approx(arousal)
+
+
+@pytest.mark.parametrize(("text", "is_loud"), [
+    ("the whole backup got WIPED", True), ("their keys are REVOKED", True),
+    ("it keeps SINKING under load", True), ("the roof is ON FIRE and I am TERRIFIED", True),
+    ("kartım BLOKLANDI galiba", True),
+    ("a form of OSHA for the yard", False), ("we moved it to KAFKA", False),
+    ("she joined UNESCO in May", False), ("okul MEB takvimine uyar", False),
+])  # fmt: skip
+def test_one_word_in_capitals_is_loud_unless_it_is_a_name(text: str, is_loud: bool) -> None:
+    assert (emotion_in(text).arousal > emotion_in(text.lower()).arousal) is is_loud
 
 
 def test_exclamation_marks_count_only_where_they_are_given_a_weight() -> None:

@@ -100,3 +100,14 @@ def test_any_text_has_features() -> None:
     head = EmotionHead(weights, "m")
     assert head.log_odds("", np.zeros(2, np.float32)) == pytest.approx(np.zeros(7))
     assert head.valence("hm", np.zeros(2, np.float32)) == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("text", [
+    "Not cheerful at all today.", "I was never delighted with that flat.", "No fun this time.",
+])  # fmt: skip
+def test_a_joy_that_is_denied_is_none_for_the_head_either(text: str) -> None:
+    embedder = MiniLMEmbedder()
+    head = load_head(embedder.fingerprint)
+    found = emotion_in(text, vector=embedder.embed([text])[0], head=head)
+    assert found.category != "joy"
+    assert found.valence < 0

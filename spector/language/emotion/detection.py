@@ -32,6 +32,8 @@ _WEIGHTS: Final = {
     "positive_weak": 0.5, "positive": 1.0, "positive_strong": 1.5,
     "negative_weak": -0.5, "negative": -1.0, "negative_strong": -1.5,
 }  # fmt: skip
+#: lists of words of the one feeling that is good
+_GOOD: Final = dict.fromkeys(("positive_weak", "positive", "positive_strong"), "joy")
 #: valence of a sign by its category
 _OF_SIGN: Final = {"joy": 1.0, "surprise": 0.0}
 #: a negator turns the sense of what is at most so many words away
@@ -57,12 +59,17 @@ class _Rules:
     lexicon: Lexicon
     urgent: tuple[re.Pattern[str], ...]
     negated: tuple[re.Pattern[str], ...]
+    #: endings of verbs, which no acronym has
+    inflected: tuple[re.Pattern[str], ...]
 
 
 @lru_cache(maxsize=16)
 def _rules(language: str) -> _Rules:
     table = table_of(language, "emotion")
-    return _Rules(Lexicon(table.words), table.patterns["urgent"], table.patterns["negated"])
+    patterns = table.patterns
+    return _Rules(
+        Lexicon(table.words), patterns["urgent"], patterns["negated"], patterns["inflected"]
+    )
 
 
 def emotion_in(
@@ -84,20 +91,25 @@ def emotion_in(
     if "`" in text:
         text = _CODE.sub(" ", text)
     language = language_of(text)
-    found = _by_words(text, language, exclamation)
+    found, denied = _by_words(text, language, exclamation)
     if head is None or vector is None or language != head.language or not _HAS_WORD.search(text):
         return found
     odds = head.log_odds(text, vector)
-    judged = head.valence_of(odds)
+    judged, category = head.valence_of(odds), head.category_of(odds)
+    if category in denied:  # it knows words, and hardly what negates them
+        return found
     return Emotion(
         (found.valence + judged) / 2 if found.valence else judged, found.arousal,
-        head.category_of(odds) or found.category, found.evidence,
+        category or found.category, found.evidence,
     )
 
 
 @keeps(512)
-def _by_words(text: str, language: str, exclamation: float) -> Emotion:
-    """What words and signs show; the messages of a batch are looked at again with their vectors."""
+def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, frozenset[str]]:
+    """What words and signs show, and the feelings whose words all stand right behind a "not".
+
+    The messages of a batch are looked at again with their vectors.
+    """
     words = words_of(text)
     rules = _rules(language)
     meant: list[Match] = []
@@ -111,12 +123,19 @@ def _by_words(text: str, language: str, exclamation: float) -> Emotion:
                 turned.add(len(meant))
             meant.append(each)
     signs = signs_in(text)
+    names = [_GOOD.get(each.name, each.name) for each in meant]
+    denied = {
+        name for name, each in zip(names, meant, strict=True)
+        if _is_beside(each, words, before, text)
+    }
+    others = {"surprise"}  # which "not sure" says as well
+    others |= {name for at, name in enumerate(names) if at not in turned}
     return Emotion(
         _valence(meant, turned, signs),
-        _arousal(text, words, meant, turned, rules.urgent, exclamation),
+        _arousal(text, words, meant, turned, rules, exclamation),
         _category(meant, turned, signs),
         _evidence(words, meant, signs),
-    )
+    ), frozenset(denied - others)
 
 
 def _is_negated(
@@ -129,6 +148,15 @@ def _is_negated(
         return True
     ending = words[each.start].text[max(0, each.letters - 1) :]
     return any(pattern.search(ending) for pattern in endings)
+
+
+def _is_beside(each: Match, words: Sequence[Word], before: Iterable[int], text: str) -> bool:
+    """Whether nothing but space stands between a word and the negator before it."""
+    end = words[each.start].start
+    return any(
+        each.start - at == 1 and text[words[at].start + len(words[at].raw) : end].isspace()
+        for at in before
+    )
 
 
 def _valence(
@@ -146,17 +174,13 @@ def _valence(
 
 def _arousal(
     text: str, words: Sequence[Word], meant: Sequence[Match], turned: set[int],
-    urgent: Iterable[re.Pattern[str]], exclamation: float,
+    rules: _Rules, exclamation: float,
 ) -> float:  # fmt: skip
     counts = Counter(each.name for at, each in enumerate(meant) if at not in turned)
     folded = plain(text)
-    hurried = counts["urgent"] + sum(bool(pattern.search(folded)) for pattern in urgent)
-    shouted = sum(
-        each.raw.isupper() and sum(map(str.isalpha, each.raw)) >= _LETTERS_OF_CAPITALS
-        for each in words
-    )
+    hurried = counts["urgent"] + sum(bool(pattern.search(folded)) for pattern in rules.urgent)
     total = (
-        _CAPITALS * (shouted >= _LEAST_CAPITALS)
+        _CAPITALS * _is_shouted(words, meant, rules.inflected)
         + _URGENT * min(hurried, _MOST)
         + _PROFANITY * (counts["profanity"] > 0)
         + _STRONG * min(counts["strong"], _MOST)
@@ -164,6 +188,23 @@ def _arousal(
         + exclamation * min(text.count("!"), _MOST_EXCLAMATIONS)
     )
     return min(1.0, round(total, 6))
+
+
+def _is_shouted(
+    words: Sequence[Word], meant: Sequence[Match], inflected: Iterable[re.Pattern[str]]
+) -> bool:
+    """Whether several words are in capitals, or among others one that is no acronym."""
+    shouted = {
+        at for at, each in enumerate(words)
+        if each.raw.isupper() and sum(map(str.isalpha, each.raw)) >= _LETTERS_OF_CAPITALS
+    }
+    if len(shouted) >= _LEAST_CAPITALS:
+        return True
+    known = {at for each in meant for at in range(each.start, each.end)}
+    return any(each.raw.islower() for each in words) and any(
+        at in known or any(pattern.search(words[at].text) for pattern in inflected)
+        for at in shouted
+    )
 
 
 def _category(

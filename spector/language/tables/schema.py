@@ -35,7 +35,7 @@ PARTS: Final[Mapping[str, Shape]] = {
         "positive_weak positive positive_strong negative_weak negative negative_strong"
         " negators_before negators_behind joy anger fear sadness surprise disgust"
         " urgent profanity strong intensifiers",
-        "urgent negated",
+        "inflected negated urgent",
     ),
     "observing": _shape(
         "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"

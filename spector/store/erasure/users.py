@@ -41,7 +41,7 @@ def users_gone(store: Store) -> tuple[str, ...]:
 def may_be_gone(
     store: Store, users: Iterable[str], notes: tuple[str, ...], seen: tuple[str, ...]
 ) -> set[str]:
-    """Those of some users of whom notes may be that had not been seen."""
+    """Those of some users that a note may be of which had not been seen."""
     first = notes.index(seen[-1]) + 1 if seen and seen[-1] in notes else 0
     if not notes[first:]:
         return set()
