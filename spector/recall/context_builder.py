@@ -91,8 +91,8 @@ class ContextBuilder:
             pinned: memories that are quoted before all others, as many as fit.
             hot: memories that are quoted next, within a quarter of the budget.
         """
-        first = self._first((*hits.standing, *rules), pinned, hot)
-        asked = bool(hits.standing)  # the cue itself is about them
+        first = self._first((*hits.standing, *hits.limits, *rules), pinned, hot)
+        asked = bool(hits.standing or hits.limits)  # the cue itself is about them
         hits = hits._holding([hit for hit in hits if not is_bare_node(hit.record)])
         if not hits:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")

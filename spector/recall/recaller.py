@@ -199,7 +199,7 @@ class Recaller:
             if selective:
                 hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
             hits = in_order_of(intent if in_order else None, hits, first, wanted)
-        self._confine((*hits, *hits.standing, *hits.themes), request.selection)
+        self._confine((*hits, *hits.standing, *hits.limits, *hits.themes), request.selection)
         self._note((*hits, *hits.standing), request, learn=learn)
         return hits
 

@@ -344,11 +344,12 @@ class HitList(list[Hit]):
         abstained: True when the list is empty on purpose: no memory seems to answer, or the cue is
             small talk and nothing was searched. ``reason`` says which.
         reason: why the list is empty, when a decision made it so.
-        standing: at most two standing instructions of the user that fit the cue, best first, then
-            at most three memories that limit what may be suggested for a request (an allergy, a
-            budget, the age of a child). They do not count towards k. The score of an instruction is
-            the similarity of the cue to its condition, or the usual score where the cue asks for
-            it; that of a limit is its similarity to others of its kind.
+        standing: at most two standing instructions of the user that fit the cue, best first. They
+            are not hits and do not count towards k. Their score is the similarity of the cue to
+            their condition, or the usual score where the cue asks for the instruction itself.
+        limits: at most three memories that limit what may be suggested for a request (an allergy,
+            a budget, the age of a child); they may be hits as well. Their score is their similarity
+            to others of their kind.
         request: the request that the list answers, from which more of the same can be asked.
         notes: how the cue was read where that differs from its text, as for a cue that is too long.
         is_survey: True when the cue asked for everything ("what do you know about me?"). The list
@@ -361,6 +362,7 @@ class HitList(list[Hit]):
 
     #: themes that nights made of an entity which the cue names, each with its sources
     _themes: tuple[tuple[Hit, frozenset[int]], ...] = ()
+    limits: tuple[Hit, ...] = ()
 
     def __init__(
         self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
@@ -392,6 +394,7 @@ class HitList(list[Hit]):
             outdated=self.outdated,
         )  # fmt: skip
         out.request, out.layers, out._themes = self.request, self.layers, self._themes
+        out.limits = self.limits
         return out
 
     @property

@@ -243,14 +243,15 @@ class Searcher:
         found = self._first(plan).hit_list()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
-        found.standing = (*(*wanted, *matching)[:most], *self._limits_beside(plan))
+        found.standing = (*wanted, *matching)[:most]
+        found.limits = self._limits_beside(plan, found.standing)
         wide = replace(request, drop_flags=request.drop_flags & _WITH_THEMES)
         wide_plan = self._plan(snap, plan.views, wide, by_catalog)
         found._themes = tuple(themes_of_cue(wide_plan, self._by_score))
         self._associations.described(wide_plan, [hit for hit, _ in found._themes])
         return found
 
-    def _limits_beside(self, plan: Plan) -> list[Hit]:
+    def _limits_beside(self, plan: Plan, standing: Iterable[Hit]) -> tuple[Hit, ...]:
         """What restricts what may be suggested for the cue, by the user's own words."""
         request, out = plan.request, dict[int, Hit]()
         for limits, others in request.limits:
@@ -258,11 +259,14 @@ class Searcher:
                 request, cue=Cue(None, limits.mean(axis=0)), profile=get_profile("similarity")
             )
             hits = self._by_score.answer(replace(self._replan(plan, near), k=POOL)).hits
-            for hit, vector in zip(hits, vectors_of(hits) if hits else (), strict=True):
+            for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):
+                vector = stored[: limits.shape[1]]  # a row is padded
                 own = plain(hit.record.role or "user").strip() in USERS and not hit.record.source
                 if own and is_like(vector, limits, others):
                     out.setdefault(hit.id, hit)
-        return [*out.values()][:_MOST_LIMITS]
+        for hit in standing:
+            out.pop(hit.id, None)
+        return tuple(out.values())[:_MOST_LIMITS]
 
     def _plan(
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool

@@ -32,7 +32,7 @@ def memory() -> Iterator[Memory]:
 
 
 def beside(memory: Memory, cue: str, user: str = "ann") -> list[str]:
-    return [hit.text for hit in memory.recall(cue, k=2, user_id=user).standing]
+    return [hit.text for hit in memory.recall(cue, k=2, user_id=user).limits]
 
 
 @pytest.mark.parametrize(
