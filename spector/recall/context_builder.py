@@ -91,8 +91,10 @@ class ContextBuilder:
             pinned: memories that are quoted before all others, as many as fit.
             hot: memories that are quoted next, within a quarter of the budget.
         """
-        first = self._first((*hits.standing, *hits.limits, *rules), pinned, hot)
-        asked = bool(hits.standing or hits.limits)  # the cue itself is about them
+        apart = {hit.id for hit in (*pinned, *hot)}
+        limits = [hit for hit in hits.limits if hit.id not in apart]
+        first = self._first((*hits.standing, *limits, *rules), pinned, hot)
+        asked = bool(hits.standing or limits)  # the cue itself is about them
         hits = hits._holding([hit for hit in hits if not is_bare_node(hit.record)])
         if not hits:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")

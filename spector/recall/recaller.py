@@ -164,6 +164,7 @@ class Recaller:
         now_ms = present_ms if moment is None else moment
         by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
         by_time = by_time and selecting.get("time_range") is None  # what is given holds
+        probes = self._probes.for_cue(text, make=selective)
         request = RecallRequest(
             cue=Cue(text, like),
             reading=read_cue(
@@ -175,8 +176,7 @@ class Recaller:
             valence=parsed.valence, min_importance=parsed.min_importance,
             mood=parsed.mood, drop_flags=drop, replaced=replaced,
             mmr=diversity_weight(parsed, is_survey=is_survey), per_session=parsed.per_session,
-            probes=self._probes.for_cue(text, make=selective),
-            limits=self._limits.for_cue(like, make=selective),
+            probes=probes, limits=self._limits.for_cue(like, probes, make=selective),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
             exact=parsed.exact, lexical=parsed.lexical, tuning=self._config.association,

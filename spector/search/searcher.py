@@ -25,7 +25,13 @@ from spector.language.words import plain
 from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit, HitList
-from spector.search.associations import ASSOCIATIVE, Associations, has_details, themes_of_cue
+from spector.search.associations import (
+    ASSOCIATIVE,
+    Associations,
+    has_details,
+    is_bare_node,
+    themes_of_cue,
+)
 from spector.search.evidence import LexicalChannel, is_like
 from spector.search.evidence_search import EvidenceSearch, MakeModifier
 from spector.search.score_search import ScoreSearch
@@ -253,7 +259,9 @@ class Searcher:
 
     def _limits_beside(self, plan: Plan, standing: Iterable[Hit]) -> tuple[Hit, ...]:
         """What restricts what may be suggested for the cue, by the user's own words."""
-        request, out = plan.request, dict[int, Hit]()
+        request, probes, out = plan.request, plan.request.probes, dict[int, Hit]()
+        if probes is None:
+            return ()
         for limits, others in request.limits:
             near = replace(
                 request, cue=Cue(None, limits.mean(axis=0)), profile=get_profile("similarity")
@@ -261,8 +269,7 @@ class Searcher:
             hits = self._by_score.answer(replace(self._replan(plan, near), k=POOL)).hits
             for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):
                 vector = stored[: limits.shape[1]]  # a row is padded
-                own = plain(hit.record.role or "user").strip() in USERS and not hit.record.source
-                if own and is_like(vector, limits, others):
+                if _is_own(hit) and is_like(vector, limits, others, probes):
                     out.setdefault(hit.id, hit)
         for hit in standing:
             out.pop(hit.id, None)
@@ -380,6 +387,12 @@ class Searcher:
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
             return self._by_evidence.answer(plan)
         return self._by_score.answer(plan)
+
+
+def _is_own(hit: Hit) -> bool:
+    """Whether the user said what a hit says."""
+    is_user = plain(hit.record.role or "user").strip() in USERS and not hit.record.source
+    return is_user and not is_bare_node(hit.record)
 
 
 def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:

@@ -81,7 +81,7 @@ def test_a_list_that_is_left_out_is_empty(tmp_path: Path) -> None:
     assert table.words["joy"] == ("glad",)
     assert set(table.words) == PARTS["emotion"].words
     assert table.words["anger"] == ()
-    assert dict(table.patterns) == {"urgent": (), "negated": ()}
+    assert dict(table.patterns) == {"inflected": (), "urgent": (), "negated": ()}
 
 
 def test_a_missing_file_and_an_unknown_part_are_named(tmp_path: Path) -> None:

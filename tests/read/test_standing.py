@@ -85,7 +85,8 @@ def standing(memory: Memory, cue: str, **more: Any) -> list[str]:
 def quoted(memory: Memory, cue: str, **more: Any) -> list[str]:
     context = memory.context(cue, **more)
     assert all(hit.text[:20] in context.text for hit in context.standing)
-    return texts(context.standing)
+    limits = {hit.id for hit in memory.recall(cue, **more).limits}  # they are none, and stand there
+    return texts([hit for hit in context.standing if hit.id not in limits])
 
 
 # -- slots ----------------------------------------------------------------------------------------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from spector.language.frames.predicates import KIN, MANY_NOUNS
 from spector.language.frames.statement import Statement
-from spector.language.tables import FOLDER
+from spector.language.tables import aliases_of_relations
 
 __all__ = ["canonical", "predicates_like"]
 
@@ -17,16 +15,9 @@ _NAMED: Final = "is_named"
 _OWNERS: Final = ("'s ", "\u2019s ")
 
 
-@lru_cache(maxsize=1)
-def _aliases() -> dict[str, str]:
-    """Name of a relation -> its canonical predicate."""
-    table = tomllib.loads((FOLDER / "relations.toml").read_text(encoding="utf-8"))
-    return {name: one for one, names in table.items() for name in (one, *names.split())}
-
-
 def predicates_like(predicate: str) -> frozenset[str]:
     """All names of the relation of a predicate in snake case; itself where it has no others."""
-    known = _aliases()
+    known = aliases_of_relations()
     one = known.get(predicate, predicate)
     return frozenset((predicate, *(name for name in known if known[name] == one)))
 
@@ -42,9 +33,9 @@ def canonical(said: Statement) -> Statement:
     )
     role = "_".join(role.lower().split())
     if said.predicate == _NAMED and subject and (
-        role in _aliases() or (role in KIN and role not in MANY_NOUNS)
+        role in aliases_of_relations() or (role in KIN and role not in MANY_NOUNS)
     ):
         said = replace(said, subject=subject, predicate=role)
-    one = _aliases().get(said.predicate, said.predicate)
+    one = aliases_of_relations().get(said.predicate, said.predicate)
     return said if one == said.predicate else replace(said, predicate=one)
 

@@ -8,7 +8,13 @@ from spector.language.tables.detection import (
     languages_applied,
     only_language,
 )
-from spector.language.tables.files import FOLDER, languages, read_table, table_of
+from spector.language.tables.files import (
+    FOLDER,
+    aliases_of_relations,
+    languages,
+    read_table,
+    table_of,
+)
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
 from spector.language.tables.schema import PARTS, TableError
 
@@ -19,6 +25,7 @@ __all__ = [
     "Match",
     "TableError",
     "Word",
+    "aliases_of_relations",
     "in_languages",
     "language_of",
     "languages",

@@ -10,7 +10,7 @@ from typing import Final
 from spector.config import language_folders
 from spector.language.tables.schema import PARTS, Table, TableError, checked
 
-__all__ = ["FOLDER", "languages", "read_table", "table_of"]
+__all__ = ["FOLDER", "aliases_of_relations", "languages", "read_table", "table_of"]
 
 #: a folder for each language that ships, named by its code
 FOLDER: Final = Path(__file__).parent / "data"
@@ -26,6 +26,13 @@ def table_of(language: str, part: str) -> Table:
     """The table of a part in a language; read and checked once."""
     folder = language_folders().get(language, FOLDER / language)
     return read_table(folder / f"{part}.toml")
+
+
+@lru_cache(maxsize=1)
+def aliases_of_relations() -> dict[str, str]:
+    """Each name of a relation, in snake case -> its canonical predicate; of all languages."""
+    table = tomllib.loads((FOLDER / "relations.toml").read_text(encoding="utf-8"))
+    return {name: one for one, names in table.items() for name in (one, *names.split())}
 
 
 def read_table(path: Path) -> Table:

@@ -2,7 +2,7 @@
 
 "Suggest a menu" has no word of "peanuts put me in hospital twice", and a cosine of the two says
 nothing. But the request is like other requests about food, and the statement like other statements
-of what somebody must not eat. So each matter has sentences of both kinds, and what is nearer to one
+of what is not eaten. So each matter has sentences of both kinds, and what is nearer to one
 of them than unrelated questions ever are is of that kind.
 """
 
@@ -89,8 +89,12 @@ OTHERS: Final = (
     "I got a raise.", "I went to the gym.", "I work at a hospital.", "I saw the dentist.",
     "My dog is five years old.", "Explain this to me.", "Make this text shorter.",
 )  # fmt: skip
-#: cosine with an example from which anything is like it
+#: cosine with an example from which anything is like it, and deviations above those with unrelated
+#: questions, which say what a cosine means to a model
 _LEAST: Final = 0.35
+_ABOVE: Final = 3.0
+#: the smallest deviation of cosines
+_FLOOR: Final = 0.01
 
 
 class Limits:
@@ -102,23 +106,25 @@ class Limits:
         self._vectors: list[F32] = []
         self._lock = threading.Lock()
 
-    def for_cue(self, vector: F32 | None, *, make: bool) -> tuple[tuple[F32, F32], ...]:
+    def for_cue(
+        self, vector: F32 | None, probes: F32 | None, *, make: bool
+    ) -> tuple[tuple[F32, F32], ...]:
         """Of each matter that a cue is a request of: its limits, and what is none.
 
         Args:
-            vector: (dim,) that of the cue.
+            vector: (dim,) that of the cue. probes: (p, dim) of unrelated questions.
             make: see `vectors`.
 
         Returns:
             Pairs of (n, dim) and (m, dim) f32 unit vectors.
         """
-        if vector is None or not (known := self.vectors(make=make)):
+        if vector is None or probes is None or not (known := self.vectors(make=make)):
             return ()
         *matters, others = known
         return tuple(
             (limits, others)
             for requests, limits in zip(matters[::2], matters[1::2], strict=True)
-            if is_like(vector, requests, others)
+            if is_like(vector, requests, others, probes)
         )
 
     def vectors(self, *, make: bool) -> list[F32]:
@@ -139,7 +145,8 @@ class Limits:
             return self._vectors
 
 
-def is_like(vector: F32, examples: F32, others: F32) -> bool:
-    """Whether a vector is like one of some examples, and more than like any of others."""
-    best = float(dots(examples, vector).max())
-    return best >= max(_LEAST * norm(vector), float(dots(others, vector).max()))
+def is_like(vector: F32, examples: F32, others: F32, probes: F32) -> bool:
+    """Whether a vector is like one of some examples: more than like others and unrelated ones."""
+    best, usual = float(dots(examples, vector).max()), dots(probes, vector)
+    chance = float(usual.mean()) + _ABOVE * max(float(usual.std()), _FLOOR * norm(vector))
+    return best >= max(_LEAST * norm(vector), float(dots(others, vector).max()), chance)

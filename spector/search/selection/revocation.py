@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-import numpy as np
-
 from spector._types import F32
+from spector.kernel.contract import cosine_table
 from spector.search.selection.instructions import Instruction
 
 __all__ = ["revoked"]
@@ -34,7 +33,7 @@ def revoked(
         vectors: (n, dim) f32 unit vectors of their texts; None where there are none.
     """
     gone = {n for n, each in enumerate(instructions) if each.lifts}
-    likeness = None if vectors is None else np.asarray(vectors @ vectors.T, np.float32)
+    likeness = None if vectors is None else cosine_table(vectors, vectors)
     having: dict[str, list[int]] = defaultdict(list)
     for n, each in enumerate(instructions):
         for word in (*each.forms, *each.aspects):

@@ -34,6 +34,7 @@ from spector.store.catalog import (
     SqlFilter,
     Way,
     compile_where,
+    told_between,
 )
 
 __all__ = [
@@ -49,9 +50,6 @@ __all__ = [
 _USUAL = AssociationConfig()
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
 _TAG_OF_ONE = "EXISTS (SELECT 1 FROM record_tag WHERE {} AND record_tag.id = record.id)"
-_TOLD_IN = (
-    "CASE WHEN content.role IS NULL THEN recorded_ms ELSE record.event_ms END BETWEEN ? AND ? - 1"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,9 +297,10 @@ def within(selection: Selection, time: Span) -> Selection | None:
 def told_within(selection: Selection, time: Span) -> Selection:
     """The part of a selection that was told in a time, whatever it is about.
 
-    A turn of a talk was told at its event time, what a caller remembered when it was recorded.
+    A turn of a talk was told at its event time, what a caller remembered then or when it was
+    recorded.
     """
-    part = SqlFilter(_TOLD_IN, tuple(time))
+    part = told_between(*time)
     if (where := selection.where) is not None:
         part = SqlFilter(f"({where.sql}) AND {part.sql}", (*where.params, *part.params))
     return replace(selection, where=part)

@@ -67,6 +67,7 @@ from spector.store.catalog.queries import (
     strengths_in,
     strengths_of,
     successors,
+    told_between,
     users_by_age,
 )
 from spector.store.catalog.row_codec import (
@@ -203,6 +204,7 @@ __all__ = [
     "successors",
     "tags_json",
     "to_json",
+    "told_between",
     "trim_journal",
     "users_by_age",
     "verify_all",

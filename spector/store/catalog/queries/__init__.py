@@ -10,7 +10,12 @@ from spector.store.catalog.queries.counts import (
     outermost_users,
     strengths_of,
 )
-from spector.store.catalog.queries.filters import WITHOUT_USER, SqlFilter, compile_where
+from spector.store.catalog.queries.filters import (
+    WITHOUT_USER,
+    SqlFilter,
+    compile_where,
+    told_between,
+)
 from spector.store.catalog.queries.parents import RecordLinks, parents_after
 from spector.store.catalog.queries.places import (
     labels_after,
@@ -81,5 +86,6 @@ __all__ = [
     "strengths_in",
     "strengths_of",
     "successors",
+    "told_between",
     "users_by_age",
 ]

@@ -51,7 +51,9 @@ from spector.store.catalog.queries.filter_values import (
     unknown_name,
 )
 
-__all__ = ["MAX_LIST_ITEMS", "MAX_NODES", "WITHOUT_USER", "SqlFilter", "compile_where"]
+__all__ = [
+    "MAX_LIST_ITEMS", "MAX_NODES", "WITHOUT_USER", "SqlFilter", "compile_where", "told_between",
+]  # fmt: skip
 
 #: tests and combinators in one filter
 MAX_NODES: Final = 256
@@ -89,6 +91,13 @@ class SqlFilter:
 
 #: memories without a user
 WITHOUT_USER: Final = SqlFilter("record.user_id IS NULL", ())
+
+
+def told_between(start_ms: int, end_ms: int) -> SqlFilter:
+    """What was said from a time to before another; without a role, or recorded then."""
+    time = "BETWEEN ? AND ? - 1"
+    either = f"record.event_ms {time} OR content.role IS NULL AND recorded_ms {time}"
+    return SqlFilter(f"({either})", (start_ms, end_ms, start_ms, end_ms))
 
 
 def compile_where(
