@@ -157,9 +157,10 @@ def _who_is_asked_about_is_heard_first(memory: Memory) -> None:
 
 @case("by_time")
 def _a_time_that_a_cue_names_is_all_that_is_asked_for(memory: Memory) -> None:
-    old = memory.remember("we talked about boats", vector=CUE, event_time="2026-02-01").id
+    old = memory.remember("we talked about boats", vector=CUE, event_time="2026-02-01",
+                          role="user").id  # fmt: skip
     new = memory.remember("we talked about it", vector=near_to(CUE, 0.5, 1),
-                          event_time="2026-11-12").id  # fmt: skip
+                          event_time="2026-11-12", role="user").id  # fmt: skip
     assert ids(memory.recall("What did we talk about last week?", vector=CUE)) == [new]
     cue = "What were we talking of last week?"
     assert ids(memory.recall(cue, vector=CUE)) == [new]

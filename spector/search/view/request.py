@@ -297,8 +297,7 @@ def within(selection: Selection, time: Span) -> Selection | None:
 def told_within(selection: Selection, time: Span) -> Selection:
     """The part of a selection that was told in a time, whatever it is about.
 
-    A turn of a talk was told at its event time, what a caller remembered then or when it was
-    recorded.
+    A turn of a talk was told at its event time, what a caller remembered when it was recorded.
     """
     part = told_between(*time)
     if (where := selection.where) is not None:

@@ -94,10 +94,10 @@ WITHOUT_USER: Final = SqlFilter("record.user_id IS NULL", ())
 
 
 def told_between(start_ms: int, end_ms: int) -> SqlFilter:
-    """What was said from a time to before another; without a role, or recorded then."""
-    time = "BETWEEN ? AND ? - 1"
-    either = f"record.event_ms {time} OR content.role IS NULL AND recorded_ms {time}"
-    return SqlFilter(f"({either})", (start_ms, end_ms, start_ms, end_ms))
+    """What was told from a time to before another: a turn of a talk when it was said, what a caller
+    remembered when it was recorded."""
+    told = "CASE WHEN content.role IS NULL THEN recorded_ms ELSE record.event_ms END"
+    return SqlFilter(f"{told} BETWEEN ? AND ? - 1", (start_ms, end_ms))
 
 
 def compile_where(
